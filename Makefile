@@ -1,0 +1,45 @@
+# `make help` lists what there is. Every target sets up .venv by itself.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+BENCH  := $(VENV)/.bench
+T      ?= encode
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+	  || { echo "rowlaw needs Python 3.11 to 3.13: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[jvm,delta,dev]'
+	@touch $@
+
+$(BENCH): $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+demo: $(READY) ## Run rowlaw on a built-in table and print what it finds
+	@$(BIN)/rowlaw demo
+
+test: $(READY) ## Run all tests
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(BENCH) ## Compare with peers: make bench T=encode (a name from `python -m benchmarks --list`)
+	$(BIN)/python -m benchmarks $(T)
+
+docs: $(READY) ## Check that every page of the documentation tells the truth: its examples are run
+	$(BIN)/python -m pytest tests/unit/test_docs.py
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Measures rowlaw against its peers in one run: ``python -m benchmarks --list``."""

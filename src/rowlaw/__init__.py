@@ -1,0 +1,43 @@
+"""rowlaw: the laws that the rows of a table obey, and the rows that break them.
+
+The public names are imported when they are first used, so that ``import rowlaw`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rowlaw.errors import RowlawError as RowlawError
+    from rowlaw.relation import Relation as Relation
+    from rowlaw.relation import encode as encode
+    from rowlaw.rules import RuleSet as RuleSet
+    from rowlaw.rules import load as load
+    from rowlaw.rules import parse as parse
+    from rowlaw.source import open_source as open_source
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Relation": "rowlaw.relation",
+    "RowlawError": "rowlaw.errors",
+    "RuleSet": "rowlaw.rules",
+    "encode": "rowlaw.relation",
+    "load": "rowlaw.rules",
+    "open_source": "rowlaw.source",
+    "parse": "rowlaw.rules",
+}
+
+__all__ = ["Relation", "RowlawError", "RuleSet", "__version__", "encode", "load", "open_source", "parse"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rowlaw' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

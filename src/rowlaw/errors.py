@@ -1,0 +1,115 @@
+"""One exception type; named conditions with parameters.
+
+A condition is a stable name that programs can test for; the message says cause, place and remedy.
+
+>>> error = RowlawError("UNKNOWN_COLUMN", column="Salry", hint="; did you mean 'Salary'?")
+>>> print(error)
+UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
+>>> error.condition, error.exit_code
+('UNKNOWN_COLUMN', 2)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+BAD_INPUT = 2  # exit code: the rule, the option or the data given cannot be used
+RUN_FAILED = 3  # exit code: the input was good, the run was not
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a text something is wrong: ``start`` and ``end`` are character offsets into ``text``."""
+
+    text: str
+    start: int
+    end: int
+    file: str | None = None
+    line: int | None = None  # line of the file on which `text` begins, from 1
+    rule: str | None = None
+
+    def __str__(self) -> str:
+        before = self.text[: self.start]
+        row = before.count("\n")
+        column = self.start - (before.rfind("\n") + 1)
+        shown = self.text.split("\n")[row]
+        width = max(1, min(self.end - self.start, len(shown) - column))
+        where = [f"rule {self.rule}"] if self.rule else []
+        if self.file:
+            where.append(f"{self.file}:{(self.line or 1) + row}")
+        head = f"  in {', '.join(where)}\n" if where else ""
+        # A long line is cut around the caret, so that the place is seen on any terminal.
+        left = max(0, column - 60)
+        shown, column = shown[left : left + 120], column - left
+        shown = "".join(c if c.isprintable() else " " for c in shown)
+        return f"{head}  | {shown}\n  | {' ' * column}{'^' * min(width, max(1, 120 - column))}"
+
+
+# condition -> (message, exit code). Messages are one sentence of cause and, where there is one, a remedy.
+CONDITIONS: dict[str, tuple[str, int]] = {
+    # rules
+    "RULE_SYNTAX": ("{problem}", BAD_INPUT),
+    "RULE_TOO_LONG": ("the rule has {size} {unit}; the limit is {limit}", BAD_INPUT),
+    "UNKNOWN_COLUMN": ("no column {column!r}{hint}", BAD_INPUT),
+    "INCOMPATIBLE_TYPES": ("cannot compare {left} ({left_type}) with {right} ({right_type}){hint}", BAD_INPUT),
+    "BAD_LITERAL": ("{literal} is not a {type}{hint}", BAD_INPUT),
+    "RULE_FILE": ("{file}{where}: {problem}", BAD_INPUT),
+    "BAD_RULE": ("rule {id!r}: {field} {problem}", BAD_INPUT),
+    "UNKNOWN_RULE": ("no rule {id!r}{hint}", BAD_INPUT),
+    "DUPLICATE_RULE_ID": ("rule id {id!r} is used twice{where}; rename one of them", BAD_INPUT),
+    # options
+    "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
+    # java and spark
+    "NO_JAVA": ("Spark needs Java {minimum} or newer, and none was found{found}; install one, or: pip install 'rowlaw[jvm]'", RUN_FAILED),
+    "SPARK_FAILED": ("Spark did not start: {problem}", RUN_FAILED),
+    "JOB_FAILED": ("the Spark job {job!r} failed: {problem}", RUN_FAILED),
+    # sources
+    "NO_SUCH_FILE": ("no file, folder or glob {path!r}{hint}", BAD_INPUT),
+    "EMPTY_FILE": ("{path}: the file is empty; a table needs at least a header line", BAD_INPUT),
+    "NO_COLUMNS": ("{source}: the table has no columns", BAD_INPUT),
+    "RAGGED_ROW": ("{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give the delimiter", BAD_INPUT),
+    "BAD_ENCODING": ("{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example encoding='latin-1'", BAD_INPUT),
+    "BAD_FILE": ("{path}: {problem}", BAD_INPUT),
+    "BAD_VALUE": ("{path}{where}, column {column!r}: {value!r} is not a {type}; give another type for the column or fix the value", BAD_INPUT),
+    "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of them", BAD_INPUT),
+    "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or flatten it", BAD_INPUT),
+    "UNKNOWN_FORMAT": ("{path}: cannot tell the format; give it, for example format='csv'", BAD_INPUT),
+    "NOT_A_TABLE": ("cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream", BAD_INPUT),
+    "MISSING_PACKAGE": ("{what} needs the package {package!r}; pip install '{install}'", BAD_INPUT),
+    "BAD_ROW_ID": ("row_id column {column!r} {problem}", BAD_INPUT),
+    "TABLE_TOO_LARGE": ("{source}: {rows} rows; a relation holds at most {limit}", BAD_INPUT),
+}
+
+
+class RowlawError(Exception):
+    """What rowlaw raises: ``condition`` names it, ``parameters`` hold the particulars."""
+
+    def __init__(self, condition: str, place: Place | None = None, **parameters: Any) -> None:
+        template, self.exit_code = CONDITIONS[condition]
+        self.condition = condition
+        self.parameters = parameters
+        self.place = place
+        self.message = template.format(**parameters)
+        super().__init__(f"{condition}: {self.message}" + (f"\n{place}" if place else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.condition, self.place, self.parameters)
+
+
+def _rebuild(condition: str, place: Place | None, parameters: dict[str, Any]) -> RowlawError:
+    return RowlawError(condition, place, **parameters)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The hint of an error about an unknown name: the nearest known one, or nothing.
+
+    >>> nearest("Salry", ["Salary", "Rate"])
+    "; did you mean 'Salary'?"
+    """
+    names = list(known)
+    folded = {n.casefold(): n for n in reversed(names)}
+    found = folded.get(name.casefold()) or next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.5)), None)
+    return f"; did you mean {found!r}?" if found is not None else ""

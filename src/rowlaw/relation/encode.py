@@ -1,0 +1,264 @@
+"""From a source to a relation: the only pass in which values are looked at.
+
+Two rounds of tasks. *Read*: a task reads a split (or some of its columns, where the format allows), numbers the distinct
+values it meets and leaves local codes and values in the relation's folder. *Merge*: a task takes one column, sorts the
+distinct values of all splits and writes its ordered codes. Workers that do not see the driver's folder (a cluster
+without shared storage) hand their results back instead, and the driver merges.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.errors import RowlawError, nearest
+from rowlaw.relation.columns import local_column, merge
+from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, describe, write_dictionary
+from rowlaw.source.csv import CsvSplit, find_value
+from rowlaw.source.files import MemorySplit
+from rowlaw.source.source import FileSource, FrameSource, Source, Split
+from rowlaw.spark.jobs import DriverThreads, SparkTasks, Workers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SMALL_SOURCE = 64 << 20  # bytes below which the driver's threads are quicker than a Spark job (benchmarks/targets/encode.py)
+MOST_ROWS = (1 << 31) - 2  # row numbers and codes are 32-bit
+TASKS_PER_SLOT = 4
+FRAME_CHUNK_ROWS = 1 << 20  # a partition of a Spark frame is numbered in chunks of this size, to bound a worker's memory
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Local codes and values of one column of one split: in files, or in hand where files are not shared."""
+
+    rows: int
+    path: str | None
+    data: tuple[bytes, bytes] | None = None
+
+    def values(self) -> pa.Array:
+        if self.data is not None:
+            return pa.ipc.open_stream(self.data[1]).read_next_batch().column(0)
+        with pa.memory_map(f"{self.path}.values") as source:
+            return pa.ipc.open_stream(source).read_next_batch().column(0)
+
+    def codes(self) -> np.ndarray:
+        if self.data is not None:
+            return np.frombuffer(self.data[0], np.int32)
+        return np.fromfile(f"{self.path}.codes", np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scratch:
+    """A folder for local results, and the mark by which a worker knows that it sees the same one as the driver."""
+
+    folder: str
+    token: str
+
+    @staticmethod
+    def make(folder: Path) -> _Scratch:
+        token = uuid.uuid4().hex
+        (folder / token).touch()
+        return _Scratch(str(folder), token)
+
+    def keep(self, name: str, column: pa.ChunkedArray) -> _Part:
+        local = local_column(column)
+        codes = np.ascontiguousarray(local.codes, np.int32)
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, pa.schema([("values", local.values.type)])) as writer:
+            writer.write_batch(pa.record_batch([local.values], names=["values"]))
+        if not os.path.exists(os.path.join(self.folder, self.token)):
+            return _Part(len(codes), None, (codes.tobytes(), sink.getvalue()))
+        # a name of its own for every attempt: a task that Spark runs twice must not disturb itself
+        path = os.path.join(self.folder, f"{name}-{uuid.uuid4().hex[:8]}")
+        codes.tofile(f"{path}.codes")
+        Path(f"{path}.values").write_bytes(sink.getbuffer())
+        return _Part(len(codes), path)
+
+
+def encode(
+    source: Source,
+    *,
+    row_id: str | None = None,
+    session: SparkSession | None = None,
+    workers: Workers | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> Relation:
+    """The encoded relation of a source.
+
+    Small files and frames in memory are encoded by the driver's threads, everything else by Spark tasks. ``folder`` is
+    where the relation is kept; without one it is scratch that goes with the relation. Near-linear in the rows.
+    """
+    if row_id is not None and row_id not in source.columns:
+        raise RowlawError("UNKNOWN_COLUMN", column=row_id, hint=nearest(row_id, source.columns))
+    workers = workers or _workers(source, session)
+    home = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="rowlaw-", dir=os.environ.get("ROWLAW_SCRATCH")))
+    home.mkdir(parents=True, exist_ok=True)
+    scratch = _Scratch.make(Path(tempfile.mkdtemp(prefix="parts-", dir=home)))
+    try:
+        parts = _read_frame(source, scratch, workers) if isinstance(source, FrameSource) else _read_splits(source, scratch, workers)
+        rows = sum(part.rows for part in parts[0])
+        if rows > MOST_ROWS:
+            raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")
+        columns = _merge_columns(source, parts, rows, home, workers)
+        relation = Relation(home, rows, columns, row_id=row_id, owned=folder is None)
+        _check_row_id(relation)
+        return relation
+    except BaseException:
+        if folder is None:
+            shutil.rmtree(home, ignore_errors=True)
+        raise
+    finally:
+        shutil.rmtree(scratch.folder, ignore_errors=True)
+
+
+def _workers(source: Source, session: SparkSession | None) -> Workers:
+    """Spark for what is large or is already there; threads for what is small."""
+    if isinstance(source, FileSource) and source.size < SMALL_SOURCE:
+        return DriverThreads()
+    if session is None:
+        from rowlaw.spark.session import session as any_session
+
+        session = any_session(source.frame if isinstance(source, FrameSource) else None)
+    return SparkTasks(session)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadTask:
+    split: Split
+    columns: tuple[str, ...]
+    name: str
+
+
+def _read_splits(source: FileSource, scratch: _Scratch, workers: Workers) -> list[list[_Part]]:
+    """The parts of each column, in the order of the splits."""
+    splits = source.splits
+    if isinstance(workers, SparkTasks):
+        splits = tuple(
+            s.spilled(os.path.join(scratch.folder, f"frame-{i}.arrow")) if isinstance(s, MemorySplit) else s for i, s in enumerate(splits)
+        )
+    tasks = [
+        _ReadTask(split, columns, f"{i}-{j}")
+        for i, split in enumerate(splits)
+        for j, columns in enumerate(_column_groups(source.columns, split, len(splits), workers.slots))
+    ]
+
+    def read(task: _ReadTask) -> list[_Part]:
+        table = task.split.read(task.columns)
+        return [scratch.keep(f"{task.name}-{i}", table.column(i)) for i in range(len(task.columns))]
+
+    parts: dict[str, list[_Part]] = {name: [] for name in source.columns}
+    for task, found in zip(tasks, workers.map(read, tasks, f"read {source.name}"), strict=True):
+        for name, part in zip(task.columns, found, strict=True):
+            parts[name].append(part)
+    return [parts[name] for name in source.columns]
+
+
+def _column_groups(columns: tuple[str, ...], split: Split, splits: int, slots: int) -> Iterator[tuple[str, ...]]:
+    """A split's columns in as many groups as it takes to keep every slot busy, where reading a few costs no more."""
+    groups = min(len(columns), -(-TASKS_PER_SLOT * slots // splits)) if split.columnar else 1
+    for group in range(groups):
+        yield columns[group::groups]
+
+
+def _read_frame(source: FrameSource, scratch: _Scratch, workers: Workers) -> list[list[_Part]]:
+    names = source.columns
+    assert isinstance(workers, SparkTasks)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[_Part]]]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        for chunk, table in enumerate(_chunks(batches)):
+            number = context.partitionId() << 32 | chunk
+            yield number, [scratch.keep(f"{number}-{i}", table.column(i)) for i in range(len(names))]
+
+    # By position: a name with dots or backticks in it would have to be quoted for Spark.
+    frame = source.frame
+    frame = frame if list(frame.columns) == list(names) else frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
+    found = sorted(workers.over(frame.toDF(*(f"c{i}" for i in range(len(names)))), read, f"read {source.name}"))
+    empty = [scratch.keep("empty", pa.chunked_array([], field.type)) for field in source.schema]
+    return [[part[i] for _, part in found] or [empty[i]] for i in range(len(names))]
+
+
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(b.num_rows for b in waiting) >= FRAME_CHUNK_ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class _MergeTask:
+    index: int
+    name: str
+    parts: Sequence[_Part]
+    wanted: pa.DataType | None
+    infer: bool
+
+
+def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Path, workers: Workers) -> list[RelationColumn]:
+    path = home / CODES_FILE
+    with open(path, "wb") as file:
+        file.truncate(4 * rows * len(parts))
+    infer = isinstance(source, FileSource) and source.inferred
+    tasks = [_MergeTask(i, name, parts[i], source.types.get(name), infer) for i, name in enumerate(source.columns)]
+
+    def merged(task: _MergeTask) -> RelationColumn:
+        try:
+            column = merge([part.values() for part in task.parts], task.wanted, task.infer)
+        except RowlawError as error:
+            raise _placed(error, source, task.name) from None
+        write_dictionary(home, task.index, column.values)
+        codes = np.memmap(path, np.int32, "r+", 4 * rows * task.index, (rows,)) if rows else np.zeros(0, np.int32)
+        start = 0
+        for part, scale in zip(task.parts, column.maps, strict=True):
+            np.take(scale, part.codes(), out=codes[start : start + part.rows], mode="wrap")  # -1 wraps to the null at the end
+            start += part.rows
+        return describe(task.name, column.values, codes)
+
+    # the longest first: merging is dominated by the columns with most distinct values
+    tasks.sort(key=lambda task: -sum(os.path.getsize(f"{p.path}.values") if p.path else 0 for p in task.parts))
+    in_hand = any(part.data is not None for column in parts for part in column)
+    found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}")
+    return [column for _, column in sorted(zip((t.index for t in tasks), found, strict=True), key=lambda pair: pair[0])]
+
+
+def _placed(error: RowlawError, source: Source, column: str) -> RowlawError:
+    """A value that does not have the type wanted, with the file and line it stands on."""
+    if error.condition != "BAD_VALUE":
+        return error
+    value = error.parameters["value"]
+    path, where = source.name, ""
+    if isinstance(source, FileSource):
+        for split in source.splits:
+            if isinstance(split, CsvSplit) and (line := find_value(split.path, split.dialect, split.names.index(column), value)):
+                path, where = split.path, f", line {line}"
+                break
+    return RowlawError("BAD_VALUE", **{**error.parameters, "path": path, "where": where, "column": column})
+
+
+def _check_row_id(relation: Relation) -> None:
+    if relation.row_id is None:
+        return
+    column = relation.column(relation.row_id)
+    if column.nulls:
+        raise RowlawError("BAD_ROW_ID", column=column.name, problem=f"has {column.nulls:,} nulls; every row needs an id")
+    if column.distinct < relation.rows:
+        repeated = f"{relation.rows - column.distinct:,} of {relation.rows:,} rows repeat an id"
+        raise RowlawError("BAD_ROW_ID", column=column.name, problem=f"is not unique: {repeated}")

@@ -1,0 +1,166 @@
+"""The encoded table: ordered codes, so that every comparison in the system is one of integers.
+
+Each column is dense ``int32`` codes in value order; null and NaN are -1. The codes of all columns lie in one
+memory-mapped file, column after column, which all workers of a machine share. Columns keep dictionaries of their own;
+two columns that a rule compares are put on a common scale when they are asked for (:meth:`Relation.aligned`), which
+costs a merge of two sorted dictionaries (see docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rowlaw.errors import RowlawError, nearest
+from rowlaw.relation.align import common_scale, position
+from rowlaw.rules.model import TypeClass
+from rowlaw.source.types import type_class
+
+CODES_FILE = "codes.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationColumn:
+    """What is known of a column: its values are ``distinct`` in number, its dictionary is in a file beside the codes."""
+
+    name: str
+    type: TypeClass
+    arrow_type: pa.DataType
+    distinct: int
+    nulls: int
+
+
+class Relation:
+    """An immutable encoded table in a folder of its own.
+
+    >>> from rowlaw.relation import encode
+    >>> from rowlaw.source import open_source
+    >>> relation = encode(open_source(pa.table({"zip": ["07030", "10001", "07030"], "pop": [7, None, 5]})))
+    >>> relation.codes("zip").tolist(), relation.codes("pop").tolist()
+    ([0, 1, 0], [1, -1, 0])
+    >>> relation.decode([0, 1]).to_pylist()
+    [{'zip': '07030', 'pop': 7}, {'zip': '10001', 'pop': None}]
+    """
+
+    def __init__(
+        self, folder: Path, rows: int, columns: Sequence[RelationColumn], *, row_id: str | None = None, owned: bool = False
+    ) -> None:
+        self.folder = folder
+        self.rows = rows
+        self.columns = tuple(columns)
+        self.row_id = row_id
+        self._index = {column.name: i for i, column in enumerate(self.columns)}
+        # an owned folder is scratch: it goes when the relation does, even if nobody calls close()
+        self._cleanup = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True) if owned else None
+
+    def __repr__(self) -> str:
+        return f"Relation({self.rows:,} rows, {len(self.columns)} columns: {', '.join(c.name for c in self.columns)})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up the files. The relation cannot be used any more."""
+        self.__dict__.pop("matrix", None)
+        if self._cleanup is not None:
+            self._cleanup()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Workers get the relation by its folder: they map the same pages."""
+        return _opened, (self.folder, self.rows, self.columns, self.row_id)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """All codes, a row per column: shape ``(columns, rows)``, read-only and memory-mapped."""
+        shape = (len(self.columns), self.rows)
+        if 0 in shape:
+            return np.zeros(shape, np.int32)
+        return np.memmap(self.folder / CODES_FILE, np.int32, "r", shape=shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the codes."""
+        return 4 * len(self.columns) * self.rows
+
+    @property
+    def types(self) -> dict[str, TypeClass]:
+        return {column.name: column.type for column in self.columns}
+
+    def index(self, name: str) -> int:
+        if name not in self._index:
+            raise RowlawError("UNKNOWN_COLUMN", column=name, hint=nearest(name, self._index))
+        return self._index[name]
+
+    def column(self, name: str) -> RelationColumn:
+        return self.columns[self.index(name)]
+
+    def codes(self, name: str) -> np.ndarray:
+        """The codes of a column."""
+        return np.asarray(self.matrix[self.index(name)])
+
+    def dictionary(self, name: str) -> pa.Array:
+        """The distinct values of a column in order: ``dictionary[code]`` is the value."""
+        return read_dictionary(self.folder, self.index(name))
+
+    def aligned(self, left: str, right: str) -> tuple[np.ndarray, np.ndarray]:
+        """The codes of two columns on a common scale, so that codes of one may be compared with codes of the other."""
+        if left == right:
+            return self.codes(left), self.codes(left)
+        a, b = common_scale(self.dictionary(left), self.dictionary(right))
+        return np.append(a, np.int32(-1))[self.codes(left)], np.append(b, np.int32(-1))[self.codes(right)]
+
+    def position(self, name: str, value: Any) -> tuple[int, bool]:
+        """Where a literal stands among a column's codes: the first code not below it, and whether that code is equal."""
+        return position(self.dictionary(name), value)
+
+    def decode(self, rows: Sequence[int] | np.ndarray | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """The values of some rows (all if not given)."""
+        names = list(columns) if columns is not None else [c.name for c in self.columns]
+        found = {}
+        for name in names:
+            codes = self.codes(name) if rows is None else self.codes(name)[np.asarray(rows, np.int64)]
+            found[name] = pc.take(self.dictionary(name), pa.array(codes, mask=codes < 0))
+        return pa.table(found)
+
+    def row_labels(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
+        """How rows are called: by the ``row_id`` column, else by their position in the source, from 0."""
+        if self.row_id is None:
+            return pa.array(np.asarray(rows, np.int64))
+        return self.decode(rows, [self.row_id]).column(0).combine_chunks()
+
+
+def _opened(folder: Path, rows: int, columns: Sequence[RelationColumn], row_id: str | None) -> Relation:
+    return Relation(folder, rows, columns, row_id=row_id)
+
+
+def dictionary_path(folder: Path, column: int) -> Path:
+    return folder / f"dictionary-{column:05d}.arrow"
+
+
+def write_dictionary(folder: Path, column: int, values: pa.Array) -> None:
+    with pa.ipc.new_file(dictionary_path(folder, column), pa.schema([("values", values.type)])) as writer:
+        writer.write_batch(pa.record_batch([values], names=["values"]))
+
+
+def read_dictionary(folder: Path, column: int) -> pa.Array:
+    with pa.memory_map(str(dictionary_path(folder, column))) as source:
+        return pa.ipc.open_file(source).get_batch(0).column(0)
+
+
+def describe(name: str, values: pa.Array, codes: np.ndarray) -> RelationColumn:
+    """The facts of a column."""
+    kind = type_class(values.type)
+    assert kind is not None
+    return RelationColumn(name, kind, values.type, len(values), int(np.count_nonzero(codes < 0)))

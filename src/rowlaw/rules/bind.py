@@ -1,0 +1,75 @@
+"""Checking a rule against the columns of a table, before anything runs.
+
+>>> from rowlaw.rules.parse import parse_located
+>>> types = {"Salary": "number", "hired": "date"}
+>>> str(bind(parse_located("not (s.hired < '2020-01-31')"), types))
+"not (s.hired < date '2020-01-31')"
+>>> bind(parse_located("key (Salry)"), types)
+Traceback (most recent call last):
+rowlaw.errors.RowlawError: UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
+  | key (Salry)
+  |      ^^^^^
+
+Every operator is allowed on every type class: text compares by code point, and false is less than true. Time is linear in the
+rule, plus one search for the nearest name when there is an error.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+
+from rowlaw.errors import RowlawError, nearest
+from rowlaw.rules import literals
+from rowlaw.rules.model import Constant, Denial, Predicate, Rule, TypeClass
+from rowlaw.rules.parse import Comparison, Parsed, parse_located
+
+
+def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass]) -> Rule:
+    """The rule with its literals in the types of the columns, or the error that says why it does not fit the table."""
+    # A rule made in Python has no text yet; its own spelling serves, so that its errors have a caret too.
+    parsed = rule if isinstance(rule, Parsed) else parse_located(str(rule))
+    for mention in parsed.mentions:
+        if mention.name not in types:
+            place = parsed.source.place(mention.start, mention.end)
+            raise RowlawError("UNKNOWN_COLUMN", place, column=mention.name, hint=nearest(mention.name, types))
+    if not isinstance(parsed.rule, Denial):
+        return parsed.rule  # the other kinds compare each column with itself
+    return Denial(tuple(_fit(c, parsed, types) for c in parsed.comparisons))
+
+
+def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass]) -> Predicate:
+    p = comparison.predicate
+    wanted = types[p.left.name]
+    right = p.right
+    found = right.type if isinstance(right, Constant) else types[right.name]
+    if found == wanted:
+        return p
+    place = parsed.source.place(comparison.start, comparison.end)
+    if isinstance(right, Constant):
+        value = right.value
+        if isinstance(value, str) and wanted in ("date", "timestamp"):
+            moment = literals.date(value) if wanted == "date" else literals.timestamp(value)
+            if moment is None:
+                hint = f"; write it as '{literals.EXAMPLES[wanted]}'"
+                raise RowlawError("BAD_LITERAL", place, literal=str(right), type=wanted, hint=hint)
+            return Predicate(p.left, p.op, Constant(moment))
+        if found == "date" and wanted == "timestamp" and isinstance(value, dt.date):
+            return Predicate(p.left, p.op, Constant(dt.datetime.combine(value, dt.time())))
+    hint = _hint(right, wanted) if isinstance(right, Constant) else ""
+    raise RowlawError("INCOMPATIBLE_TYPES", place, left=str(p.left), left_type=wanted, right=str(right), right_type=found, hint=hint)
+
+
+def _hint(literal: Constant, wanted: TypeClass) -> str:
+    value = literal.value
+    if isinstance(value, str):
+        fits = literals.number(value.strip()) is not None if wanted == "number" else value.strip().casefold() in ("true", "false")
+        return "; drop the quotes" if fits else ""
+    if wanted == "text":
+        spelling = value.isoformat() if isinstance(value, dt.date) else str(literal)
+        return f"; write the text as '{spelling}'"
+    if wanted == "date" and isinstance(value, dt.datetime):
+        return f"; write date '{value.date().isoformat()}'"
+    return "; write true or false" if wanted == "boolean" and value in (0, 1) else ""
+
+

@@ -1,0 +1,232 @@
+"""A rule in plain English, and as an SQL query for the rows that break it. (``str(rule)`` is its text.)
+
+>>> from rowlaw.rules.parse import parse
+>>> english(parse("not (s.state = t.state and s.salary < t.salary and s.rate > t.rate)"))
+'There are no two rows where state is equal, rate of the first is higher and salary of the first is lower.'
+>>> print(sql(parse("fd (zip) -> city"), "people", row_id="id", dialect="duckdb"))
+WITH rowlaw_rows AS MATERIALIZED (
+  SELECT "id" AS rowlaw_row, "zip" AS "zip", "city" AS "city" FROM "people"
+)
+SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s."zip" AS "s.zip", t."zip" AS "t.zip", s."city" AS "s.city", t."city" AS "t.city"
+FROM rowlaw_rows s JOIN rowlaw_rows t
+ON s.rowlaw_row <> t.rowlaw_row AND s."zip" = t."zip" AND s."city" <> t."city"
+
+The query gives every violating ordered pair of different rows once (every row, for a rule about one row). A rule with several
+denials is a ``UNION ALL``: they are disjoint. It is for reading, for other systems and for tests; rowlaw itself never runs it,
+since a join of all pairs is quadratic where FACET's refinement is not.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterable, Sequence
+from decimal import Decimal
+from typing import Literal, TypeAlias, get_args
+
+from rowlaw.errors import RowlawError
+from rowlaw.rules.model import (
+    Column,
+    Constant,
+    Denial,
+    FunctionalDependency,
+    Key,
+    Nulls,
+    Op,
+    Operand,
+    OrderCompatible,
+    OrderDependency,
+    Predicate,
+    Rule,
+    SortColumn,
+    quote,
+)
+
+Dialect: TypeAlias = Literal["spark", "duckdb", "ansi"]
+
+# one column of both rows: the other row need not be named
+_ALIKE = {
+    Op.EQ: "{0} is equal",
+    Op.NE: "{0} differs",
+    Op.LT: "{0} of the first is lower",
+    Op.LE: "{0} of the first is lower or equal",
+    Op.GT: "{0} of the first is higher",
+    Op.GE: "{0} of the first is higher or equal",
+}
+_VERBS = {
+    Op.EQ: "equals",
+    Op.NE: "differs from",
+    Op.LT: "is lower than",
+    Op.LE: "is at most",
+    Op.GT: "is higher than",
+    Op.GE: "is at least",
+}
+
+
+def english(rule: Rule) -> str:
+    """One sentence that says what the rule demands.
+
+    >>> english(Key(("phone", "area_code"))), english(FunctionalDependency(("zip",), "city"))
+    ('No two rows share the same area_code and phone.', 'Rows with the same zip have the same city.')
+    """
+    match rule:
+        case Key(columns):
+            return f"No two rows share the same {_list(columns)}."
+        case FunctionalDependency((), right):
+            return f"All rows have the same {_name(right)}."
+        case FunctionalDependency(left, right):
+            return f"Rows with the same {_list(left)} have the same {_name(right)}."
+        case OrderCompatible(context, left, right, descending):
+            among = f"Among rows with the same {_list(context)}, a" if context else "A"
+            return f"{among} row with a higher {_name(left)} never has a {'higher' if descending else 'lower'} {_name(right)}."
+        case OrderDependency((), right):
+            return f"All rows have the same {_list(c.name for c in right)}."
+        case OrderDependency(left, right):
+            return f"Rows sorted by {_order(left)} are also sorted by {_order(right)}, in whatever order ties fall."
+    where = _join(_phrase(p, rule.arity) for p in rule.predicates)
+    return f"There is no row where {where}." if rule.arity == 1 else f"There are no two rows where {where}."
+
+
+def _phrase(p: Predicate, arity: int) -> str:
+    if p.same_column:
+        return _ALIKE[p.op].format(_name(p.left.name))
+    return f"{_term(p.left, arity)} {_VERBS[p.op]} {_term(p.right, arity)}"
+
+
+def _term(operand: Operand, arity: int) -> str:
+    if isinstance(operand, Constant):
+        value = operand.value
+        return str(value) if isinstance(value, dt.date) else _printable(str(operand))
+    which = "" if arity == 1 else " of the first" if operand.row == "s" else " of the second"
+    return _name(operand.name) + which
+
+
+def _order(columns: Iterable[SortColumn]) -> str:
+    return ", then ".join(_name(c.name) + (" (descending)" if c.descending else "") for c in columns)
+
+
+def _name(name: str) -> str:
+    return name if name.isidentifier() or name.isdigit() else _printable(quote(name))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _list(names: Iterable[str]) -> str:
+    return _join(_name(n) for n in names)
+
+
+def _join(parts: Iterable[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def sql(
+    rule: Rule,
+    table: str | Sequence[str],
+    *,
+    row_id: str | None = None,
+    nulls: Nulls = "unknown",
+    dialect: Dialect = "spark",
+    floats: Collection[str] = frozenset(),
+) -> str:
+    """A query for all violations: ``s_row``, ``t_row`` and the compared values as ``s.column`` and ``t.column``.
+
+    Parameters
+    ----------
+    table
+        Its name; dots separate catalog and schema. A sequence gives the parts as they are.
+    row_id
+        A column that tells rows apart and has no nulls. Without one, rows are numbered by the query.
+    floats
+        Columns of floats: their NaN counts as null. In standard SQL it is recognised by how it prints.
+
+    Text compares by code point in Spark and DuckDB; elsewhere the database's collation decides.
+    """
+    for option, value, known in (("nulls", nulls, get_args(Nulls)), ("dialect", dialect, get_args(Dialect))):
+        if value not in known:
+            raise RowlawError("BAD_OPTION", option=option, value=value, problem=f"expected one of {', '.join(known)}")
+    name: Callable[[str], str] = _backticked if dialect == "spark" else _double_quoted
+    parts = table.split(".") if isinstance(table, str) else list(table)
+    rows, row = _unused("rowlaw_rows", parts), _unused("rowlaw_row", rule.columns)
+    arity = max((d.arity for d in rule.denials), default=2)
+
+    def column(c: str) -> str:
+        nan = f"CAST({name(c)} AS VARCHAR(32)) IN ('NaN', 'nan')" if dialect == "ansi" else f"isnan({name(c)})"
+        return f"CASE WHEN {nan} THEN NULL ELSE {name(c)} END AS {name(c)}" if c in floats else f"{name(c)} AS {name(c)}"
+
+    def operand(o: Operand) -> str:
+        return f"{o.row}.{name(o.name)}" if isinstance(o, Column) else _literal(o, dialect)
+
+    def select(denial: Denial | None) -> str:
+        conditions = [_condition(p, operand, nulls, dialect) for p in denial.predicates] if denial else ["1 = 0"]
+        if arity == 1:
+            return f"SELECT {shown}\nFROM {rows} s\nWHERE {' AND '.join(conditions)}"
+        return f"SELECT {shown}\nFROM {rows} s JOIN {rows} t\nON {' AND '.join([f's.{row} <> t.{row}', *conditions])}"
+
+    values = [f"{operand(o)} AS {name(f'{o.row}.{o.name}')}" for o in _compared(rule)]
+    shown = ", ".join([*(f"{r}.{row} AS {r}_row" for r in ("s", "t")[:arity]), *values])
+    # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB has to be told.
+    counter = name(row_id) if row_id is not None else "monotonically_increasing_id()" if dialect == "spark" else "row_number() OVER ()"
+    body = ", ".join([f"{counter} AS {row}", *map(column, rule.columns)])
+    once = " MATERIALIZED" if dialect == "duckdb" else ""
+    head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {'.'.join(map(name, parts))}\n)\n"  # noqa: S608  every name is quoted above
+    return head + "\nUNION ALL\n".join(map(select, rule.denials or (None,)))
+
+
+def _compared(rule: Rule) -> list[Column]:
+    """The columns of either row that the rule compares, each once, in the order of the rule."""
+    found = (o for d in rule.denials for p in d.predicates for o in (p.left, p.right) if isinstance(o, Column))
+    return list(dict.fromkeys(found))
+
+
+def _condition(p: Predicate, operand: Callable[[Operand], str], nulls: Nulls, dialect: Dialect) -> str:
+    a, b = operand(p.left), operand(p.right)
+    symbol = "<>" if p.op == Op.NE else p.op.symbol
+    plain = f"{a} {symbol} {b}"
+    if nulls == "unknown":
+        return plain
+    if isinstance(p.right, Constant):  # never null itself, and above every null
+        return f"({plain} OR {a} IS NULL)" if p.op in (Op.LT, Op.LE, Op.NE) else plain
+    same = f"{a} <=> {b}" if dialect == "spark" else f"{a} IS NOT DISTINCT FROM {b}"
+    differ = f"NOT ({a} <=> {b})" if dialect == "spark" else f"{a} IS DISTINCT FROM {b}"
+    return {
+        Op.EQ: same,
+        Op.NE: differ,
+        Op.LT: f"({plain} OR ({a} IS NULL AND {b} IS NOT NULL))",
+        Op.LE: f"({plain} OR {a} IS NULL)",
+        Op.GT: f"({plain} OR ({b} IS NULL AND {a} IS NOT NULL))",
+        Op.GE: f"({plain} OR {b} IS NULL)",
+    }[p.op]
+
+
+def _literal(constant: Constant, dialect: Dialect) -> str:
+    value = constant.value
+    if isinstance(value, str):
+        return _text(value, dialect)
+    if isinstance(value, bool | dt.date):
+        return str(constant).upper()  # true, date '...' and timestamp '...' are SQL already; digits have no case
+    plain = f"{Decimal(value):f}"
+    return plain if len(plain) <= 38 else f"{Decimal(value):E}"  # 38 digits: the widest decimal of all three
+
+
+def _text(value: str, dialect: Dialect) -> str:
+    if dialect != "spark":
+        return "'" + value.replace("'", "''") + "'"
+    # Spark reads backslashes in literals, and replaces ${...} anywhere in a statement before it parses it.
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"
+
+
+def _backticked(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _double_quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    folded = {t.casefold() for t in taken}
+    while name in folded:
+        name += "_"
+    return name

@@ -1,0 +1,178 @@
+"""Rules with ids, and ordered sets of them with the settings under which they were made.
+
+>>> rules = RuleSet.of({"one_city": "fd (zip) -> city", "K": "key (id)"})
+>>> rules
+RuleSet of 2 rules, nulls='unknown'
+  one_city  fd (zip) -> city
+  K         key (id)
+>>> rules["K"].severity, "X" in rules, [r.id for r in rules.of_kind("fd")]
+('error', False, ['one_city'])
+
+Values, not containers: a rule set never changes. Looking up an id takes constant time.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from rowlaw.errors import RowlawError, nearest
+from rowlaw.rules.model import Kind, Nulls, Rule
+from rowlaw.rules.parse import Parsed, parse_located
+
+Severity: TypeAlias = Literal["error", "warn"]
+
+MAX_ID = 200  # characters: an id is a YAML key and a column of every report
+SHOWN = 20  # rules in a repr; a rule set may have many thousands
+WIDTH = 100  # characters of rule text in a repr
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRule:
+    """A rule with its id, what a breach means, and what discovery measured.
+
+    ``tolerate`` is the share of ordered pairs of rows that may break it. ``error`` is the share that did when it was discovered (g1),
+    ``support`` the number of pairs that speak for it, ``score`` its rank. ``origin`` keeps its text, for carets in later errors.
+    """
+
+    id: str
+    rule: Rule
+    severity: Severity = "error"
+    tolerate: float = 0.0
+    because: str | None = None
+    error: float | None = None
+    support: int | None = None
+    score: float | None = None
+    origin: Parsed | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # printable: an id must fit in one line of a file, a report and a terminal
+        good = isinstance(self.id, str) and 0 < len(self.id) <= MAX_ID and self.id.isprintable()
+        self._demand(good, "id", f"must be 1 to {MAX_ID} printable characters")
+        self._demand(isinstance(self.rule, Rule), "rule", "must be a rule; for text, use RuleSet.of")
+        self._demand(self.severity in get_args(Severity), "severity", "must be 'error' or 'warn'")
+        self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
+        for name, demand in (("tolerate", "a share from 0 to 1"), ("error", "a share from 0 to 1"), ("score", "a finite number")):
+            value = getattr(self, name)
+            if value is None and name != "tolerate":
+                continue
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            self._demand(number and (name == "score" or 0 <= value <= 1), name, f"must be {demand}")
+            object.__setattr__(self, name, float(value))  # NumPy's floats print their type
+        if self.support is not None:
+            whole = hasattr(self.support, "__index__") and not isinstance(self.support, bool) and self.support >= 0
+            self._demand(whole, "support", "must be a whole number, 0 or more")
+            object.__setattr__(self, "support", operator.index(self.support))
+
+    def _demand(self, good: bool, name: str, problem: str) -> None:
+        if not good:
+            raise RowlawError("BAD_RULE", id=self.id, field=name, problem=f"{problem}, not {getattr(self, name)!r}")
+
+    @property
+    def kind(self) -> Kind:
+        return self.rule.kind
+
+    def __str__(self) -> str:
+        return str(self.rule)
+
+
+Ruleish: TypeAlias = "str | Rule | NamedRule"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RuleSet:
+    """An ordered set of named rules, with the meaning of nulls and the predicate settings they were made under."""
+
+    rules: tuple[NamedRule, ...] = ()
+    nulls: Nulls = "unknown"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    _by_id: dict[str, NamedRule] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.nulls not in get_args(Nulls):
+            raise RowlawError("BAD_OPTION", option="nulls", value=self.nulls, problem="expected 'unknown' or 'equal'")
+        object.__setattr__(self, "rules", tuple(self.rules))
+        object.__setattr__(self, "settings", dict(self.settings))  # a copy: the caller's may change
+        by_id: dict[str, NamedRule] = {}
+        for rule in self.rules:
+            if rule.id in by_id:
+                raise RowlawError("DUPLICATE_RULE_ID", id=rule.id, where="")
+            by_id[rule.id] = rule
+        object.__setattr__(self, "_by_id", by_id)
+
+    @classmethod
+    def of(
+        cls,
+        rules: RuleSet | Ruleish | Iterable[Ruleish] | Mapping[str, Ruleish],
+        *,
+        nulls: Nulls | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> RuleSet:
+        """A rule set from what people have at hand: texts, rules, a mapping from ids, or a rule set, which is kept.
+
+        Rules without an id are called R1, R2 and so on, past the ids that are taken. ``nulls`` and ``settings`` replace those of a
+        rule set.
+
+        >>> from rowlaw.rules.model import Key
+        >>> [r.id for r in RuleSet.of(["key (a)", NamedRule("R1", Key(("b",)))])]
+        ['R2', 'R1']
+        """
+        if isinstance(rules, RuleSet):
+            return cls(rules.rules, rules.nulls if nulls is None else nulls, rules.settings if settings is None else settings)
+        if isinstance(rules, str | Rule | NamedRule):
+            rules = [rules]
+        pairs: list[tuple[str | None, Ruleish]]
+        if isinstance(rules, Mapping):
+            pairs = list(rules.items())
+        else:
+            pairs = [(rule.id if isinstance(rule, NamedRule) else None, rule) for rule in rules]
+        taken = {id for id, _ in pairs if id is not None}
+        free = (id for n in range(1, len(pairs) + len(taken) + 1) if (id := f"R{n}") not in taken)
+        return cls(tuple(_named(next(free) if id is None else id, rule) for id, rule in pairs), nulls or "unknown", settings or {})
+
+    def __iter__(self) -> Iterator[NamedRule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._by_id
+
+    def __getitem__(self, id: str) -> NamedRule:
+        try:
+            return self._by_id[id]
+        except KeyError:
+            raise RowlawError("UNKNOWN_RULE", id=id, hint=nearest(str(id), self._by_id)) from None
+
+    def __repr__(self) -> str:
+        width = max((len(r.id) for r in self.rules[:SHOWN]), default=0)
+        texts = ((r, " ".join(str(r.rule).split())) for r in self.rules[:SHOWN])
+        lines = [f"  {r.id:<{width}}  {t if len(t) <= WIDTH else t[: WIDTH - 3] + '...'}" for r, t in texts]
+        more = [f"  ... and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else []
+        return "\n".join([f"RuleSet of {len(self):,} rule{'' if len(self) == 1 else 's'}, nulls={self.nulls!r}", *lines, *more])
+
+    def of_kind(self, *kinds: Kind) -> RuleSet:
+        """The rules of these kinds, in the same order, under the same settings."""
+        return replace(self, rules=tuple(r for r in self.rules if r.kind in kinds))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rules to a YAML file."""
+        from rowlaw.rules.files import save
+
+        save(self, path)
+
+
+def _named(id: str, rule: Ruleish) -> NamedRule:
+    if isinstance(rule, NamedRule):
+        return rule if rule.id == id else replace(rule, id=id)
+    if isinstance(rule, str):
+        parsed = parse_located(rule, rule=str(id))
+        return NamedRule(id, parsed.rule, origin=parsed)
+    return NamedRule(id, rule)
+
+

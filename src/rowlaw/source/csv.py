@@ -1,0 +1,254 @@
+"""CSV and TSV: what the file looks like (delimiter, quote, header, encoding), and splits that workers parse alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from rowlaw.errors import RowlawError
+from rowlaw.source.infer import typed
+
+DELIMITERS = (",", "\t", ";", "|")
+SNIFFED_BYTES = 256 * 1024
+SNIFFED_ROWS = 200
+SPLIT_BYTES = 32 * 1024 * 1024  # a split takes pyarrow a few tenths of a second
+SUFFIX_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
+_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a file of delimited text is to be read."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    header: bool = True
+    encoding: str = "utf-8"
+
+
+def compression(path: str) -> str | None:
+    return SUFFIX_COMPRESSION.get(Path(path).suffix.casefold())
+
+
+def open_bytes(path: str) -> IO[bytes]:
+    """The file's bytes, decompressed."""
+    return pa.input_stream(path, compression=compression(path))  # type: ignore[no-any-return]
+
+
+def sniff(path: str, **given: Any) -> Dialect:
+    """The dialect of a file, judged by its beginning; what is ``given`` is not guessed."""
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        with open_bytes(path) as stream:
+            head = stream.read(SNIFFED_BYTES)
+    except (OSError, pa.ArrowException) as error:
+        raise RowlawError("BAD_FILE", path=path, problem=str(error)) from None
+    if not head.strip():
+        raise RowlawError("EMPTY_FILE", path=path)
+    encoding = given.setdefault("encoding", next((name for bom, name in _BOMS if head.startswith(bom)), "utf-8"))
+    try:
+        text = head.decode(encoding, errors="ignore")
+    except LookupError:
+        raise RowlawError("BAD_OPTION", option="encoding", value=encoding, problem="no such encoding") from None
+    whole_lines = text.rfind("\n") + 1 if len(head) == SNIFFED_BYTES else 0
+    text = text[:whole_lines] or text
+    quote = given.setdefault("quote", _sniff_quote(text))
+    if "delimiter" not in given:
+        tabbed = Path(path).name.casefold().split(".")[1:2] == ["tsv"] or ".tsv" in path.casefold()
+        given["delimiter"] = "\t" if tabbed else _sniff_delimiter(text, quote)
+    if "header" not in given:
+        given["header"] = _has_header(list(_rows(text, given["delimiter"], quote)))
+    return Dialect(**given)
+
+
+def _rows(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
+    rows = csv.reader(io.StringIO(text), delimiter=delimiter, quotechar=quote)
+    try:
+        for count, row in enumerate(row for row in rows if row):
+            if count == SNIFFED_ROWS:
+                return
+            yield row
+    except csv.Error:  # a field beyond the csv module's limit: what was seen so far decides
+        return
+
+
+def _sniff_quote(text: str) -> str:
+    double, single = text.count('"'), sum(text.count(f"{d}'") for d in DELIMITERS)
+    return "'" if not double and single and text.lstrip().startswith("'") else '"'
+
+
+def _sniff_delimiter(text: str, quote: str) -> str:
+    """The delimiter that cuts most rows into one same number of fields, and into many."""
+
+    def merit(delimiter: str) -> tuple[float, int]:
+        widths = [len(row) for row in _rows(text, delimiter, quote)]
+        if not widths or widths[0] < 2:
+            return (0.0, 0)
+        return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+
+    return max(DELIMITERS, key=lambda d: (merit(d)[0] > 0.9, *merit(d)))
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """A first row is data only if it looks like the rows below in every column, and in one of them not by being text.
+
+    Names such as ``1, 2, 3`` or ``2019, 2020`` are numbers too: consecutive ones count as names.
+    """
+    first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
+    numbers = [int(cell) for cell in first if cell.isdecimal()]
+    if not below or (numbers and len(numbers) > 1 and all(b - a == 1 for a, b in pairwise(numbers))):
+        return True
+    if "" in first:
+        return True
+    kinds = []
+    for column, cell in enumerate(first):
+        others = [row[column] for row in below if row[column]]
+        alone, together = typed(pa.array([cell])).type, typed(pa.array(others, pa.string())).type
+        if not others:
+            continue
+        if alone != together and not (pa.types.is_integer(alone) and pa.types.is_floating(together)):
+            return True
+        kinds.append(together)
+    return all(pa.types.is_large_string(kind) for kind in kinds)
+
+
+def column_names(path: str, dialect: Dialect) -> list[str]:
+    """The names in the header, or ``c1, c2, ...`` where there is none."""
+    with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, errors="replace", newline="") as text:
+        first = next((row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), [])
+    return first if dialect.header else [f"c{i}" for i in range(1, len(first) + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSplit:
+    """The lines of a file from byte ``start`` to byte ``end`` (to its end if None), the header among them or not."""
+
+    path: str
+    dialect: Dialect
+    names: tuple[str, ...]
+    size: int
+    start: int = 0
+    end: int | None = None
+    skip_header: bool = True
+
+    columnar = False
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        plain_utf8 = self.dialect.encoding in ("utf-8", "utf-8-sig")
+        read_options = pacsv.ReadOptions(
+            column_names=list(self.names),
+            skip_rows_after_names=1 if self.skip_header else 0,
+            encoding="utf8" if plain_utf8 else self.dialect.encoding,
+            use_threads=False,
+        )
+        parse_options = pacsv.ParseOptions(
+            delimiter=self.dialect.delimiter,
+            quote_char=self.dialect.quote,
+            newlines_in_values=True,
+            ignore_empty_lines=len(self.names) > 1,  # in a table of one column an empty line is a null
+        )
+        convert_options = pacsv.ConvertOptions(
+            column_types=dict.fromkeys(self.names, pa.string()),
+            include_columns=list(columns),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        try:
+            return pacsv.read_csv(self._bytes(), read_options, parse_options, convert_options)
+        except (pa.ArrowInvalid, UnicodeDecodeError, LookupError) as error:
+            raise explain(self.path, self.dialect, len(self.names), str(error)) from None
+
+    def _bytes(self) -> Any:
+        if self.start == 0 and self.end is None:
+            return open_bytes(self.path)
+        with open(self.path, "rb") as file:
+            file.seek(self.start)
+            return pa.BufferReader(file.read(-1 if self.end is None else self.end - self.start))
+
+
+def splits(path: str, dialect: Dialect, names: Sequence[str]) -> list[CsvSplit]:
+    """The file in splits of about ``SPLIT_BYTES``, cut at ends of rows (never inside a quoted field)."""
+    size = Path(path).stat().st_size
+    whole = CsvSplit(path, dialect, tuple(names), size, skip_header=dialect.header)
+    ascii_like = dialect.encoding.casefold().replace("_", "-") in ("utf-8", "utf-8-sig", "ascii", "latin-1", "iso-8859-1", "cp1252")
+    if compression(path) or size <= SPLIT_BYTES * 3 // 2 or not ascii_like:
+        return [whole]
+    cuts = [0, *_row_ends(path, dialect.quote, size), size]
+    found = []
+    for start, end in pairwise(cuts):
+        if end > start:
+            found.append(replace(whole, start=start, end=end, size=end - start, skip_header=dialect.header and start == 0))
+    return found
+
+
+def _row_ends(path: str, quote: str, size: int) -> list[int]:
+    """Offsets just after a newline that ends a row, about ``SPLIT_BYTES`` apart.
+
+    A newline ends a row when an even number of quotes precedes it: doubled quotes inside a field keep the parity.
+    """
+    found = []
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        quotes = 0
+        for start in range(0, size, SPLIT_BYTES):
+            if start:
+                at, inside = start, quotes % 2 == 1
+                while at < size:
+                    newline = data.find(b"\n", at)
+                    if newline < 0:
+                        break
+                    inside ^= data[at:newline].count(quote.encode()) % 2 == 1
+                    at = newline + 1
+                    if not inside:
+                        found.append(at)
+                        break
+            quotes += int(np.count_nonzero(np.frombuffer(data[start : start + SPLIT_BYTES], np.uint8) == ord(quote)))
+    return sorted(set(found))
+
+
+def explain(path: str, dialect: Dialect, width: int, problem: str) -> RowlawError:
+    """The named error behind a failure to parse: which line, and what is wrong there. Reads the file once more."""
+    line, offset = 1, 0
+    with open_bytes(path) as stream:
+        if dialect.encoding in ("utf-8", "utf-8-sig"):
+            for raw in io.BufferedReader(stream):  # type: ignore[type-var, arg-type]
+                try:
+                    raw.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    return RowlawError("BAD_ENCODING", path=path, line=line, byte=offset + error.start, encoding="UTF-8")
+                line, offset = line + 1, offset + len(raw)
+    try:
+        with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, newline="") as text:
+            rows = csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote)
+            begins = 1
+            for row in rows:
+                if row and len(row) != width:
+                    return RowlawError("RAGGED_ROW", path=path, line=begins, found=len(row), expected=width)
+                begins = rows.line_num + 1
+    except UnicodeError as error:
+        return RowlawError("BAD_FILE", path=path, problem=f"not valid {dialect.encoding}: {error}; give the encoding")
+    except csv.Error as error:
+        return RowlawError("BAD_FILE", path=path, problem=f"line {rows.line_num}: {error}")
+    return RowlawError("BAD_FILE", path=path, problem=problem)
+
+
+def find_value(path: str, dialect: Dialect, column: int, value: str) -> int | None:
+    """The line on which ``value`` first stands in a column. Only ever asked on the way to an error."""
+    with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, newline="") as text:
+        rows = csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote)
+        begins = 1
+        for row in rows:
+            if len(row) > column and row[column].strip() == value.strip():
+                return begins
+            begins = rows.line_num + 1
+    return None

@@ -1,0 +1,219 @@
+"""Splits of files that carry their own types: Parquet, ORC, JSON lines, Arrow; and of frames in memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.json as pajson
+import pyarrow.orc as paorc
+import pyarrow.parquet as pq
+
+from rowlaw.errors import RowlawError
+from rowlaw.source.csv import open_bytes
+
+Constants = tuple[tuple[str, Any], ...]  # columns that a folder name gives, as in year=2024/part.parquet
+
+
+def readable(path: str, error: Exception) -> RowlawError:
+    """A failure to read ``path`` as a named error."""
+    return RowlawError("BAD_FILE", path=path, problem=str(error).split("\n")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSplit:
+    """One row group of a Parquet file."""
+
+    path: str
+    row_group: int
+    size: int
+    text: tuple[str, ...]  # text columns: read as dictionaries, which is how Parquet keeps them
+    constants: Constants = ()
+    constant_types: tuple[pa.DataType, ...] = ()
+
+    columnar = True
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        fixed = dict(self.constants)
+        wanted = [name for name in columns if name not in fixed]
+        # Parquet addresses nested fields by dotted paths, so columns are asked for by position: names may have dots.
+        file = pq.ParquetFile(self.path, read_dictionary=[name for name in wanted if name in self.text and "." not in name])
+        try:
+            position = {name: i for i, name in enumerate(file.schema_arrow.names)}
+            table = file.reader.read_row_group(self.row_group, column_indices=[position[name] for name in wanted], use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise readable(self.path, error) from None
+        finally:
+            file.close()
+        for (name, value), dtype in zip(self.constants, self.constant_types, strict=True):
+            if name in columns:
+                table = table.append_column(name, pa.repeat(pa.scalar(value, dtype), len(table)))
+        return table.select(list(columns))
+
+
+def parquet_splits(paths: Sequence[str], root: str | None) -> tuple[pa.Schema, list[ParquetSplit]]:
+    """Schema and splits of Parquet files; ``root`` is the folder whose ``name=value`` subfolders are columns."""
+    schema, found = None, []
+    folders = _folder_columns(paths, root)
+    for path in paths:
+        try:
+            meta = pq.read_metadata(path)
+            own = meta.schema.to_arrow_schema().remove_metadata()
+        except (pa.ArrowException, OSError) as error:
+            raise readable(path, error) from None
+        constants = folders.get(path, ())
+        types = tuple(pa.int64() if isinstance(value, int) else pa.large_string() for _, value in constants)
+        whole = own
+        for (name, _), dtype in zip(constants, types, strict=True):
+            whole = whole.append(pa.field(name, dtype))
+        schema = schema or whole
+        if whole.names != schema.names or whole.types != schema.types:
+            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        text = tuple(f.name for f in own if pa.types.is_string(f.type) or pa.types.is_large_string(f.type))
+        for group in range(meta.num_row_groups):
+            size = meta.row_group(group).total_byte_size
+            found.append(ParquetSplit(path, group, size, text, constants, types))
+    assert schema is not None
+    return schema, found
+
+
+def _folder_columns(paths: Sequence[str], root: str | None) -> dict[str, Constants]:
+    if root is None:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        parts = Path(path).parent.relative_to(root).parts
+        pairs = (part.partition("=") for part in parts if "=" in part)
+        found[path] = {unquote(name): unquote(value) for name, _, value in pairs}
+    names = {name for values in found.values() for name in values}
+    numbers = {n for n in names if all(str(v.get(n, "")).isdecimal() and str(int(v[n])) == v[n] for v in found.values())}
+    return {
+        path: tuple((name, int(value) if name in numbers else value) for name, value in values.items()) for path, values in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class OrcSplit:
+    """One stripe of an ORC file."""
+
+    path: str
+    stripe: int
+    size: int
+
+    columnar = True
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        try:
+            file = paorc.ORCFile(self.path)
+            position = {name: i for i, name in enumerate(file.schema.names)}
+            batch = file.read_stripe(self.stripe, columns=[position[name] for name in columns])
+        except (pa.ArrowException, OSError) as error:
+            raise readable(self.path, error) from None
+        return pa.Table.from_batches([batch]).select(list(columns))
+
+
+def orc_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[OrcSplit]]:
+    schema, found = None, []
+    for path in paths:
+        try:
+            file = paorc.ORCFile(path)
+        except (pa.ArrowException, OSError) as error:
+            raise readable(path, error) from None
+        schema = schema or file.schema
+        if file.schema != schema:
+            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        size = Path(path).stat().st_size // max(1, file.nstripes)
+        found += [OrcSplit(path, stripe, size) for stripe in range(file.nstripes)]
+    assert schema is not None
+    return schema.remove_metadata(), found
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSplit:
+    """A file of JSON lines."""
+
+    path: str
+    schema: pa.Schema
+    size: int
+
+    columnar = False
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        return read_json(self.path, self.schema).select(list(columns))
+
+
+def read_json(path: str, schema: pa.Schema | None = None) -> pa.Table:
+    """The table in a file of JSON lines; numbers and texts get the types Arrow finds, all files those of the first."""
+    options = pajson.ParseOptions(explicit_schema=schema, newlines_in_values=True)
+    try:
+        with open_bytes(path) as stream:
+            data = stream.read()
+        if not data.strip():
+            raise RowlawError("EMPTY_FILE", path=path)
+        # one block, or a type seen late in the file would contradict an earlier block
+        return pajson.read_json(io.BytesIO(data), pajson.ReadOptions(block_size=max(len(data), 1) + 1), options)
+    except (pa.ArrowException, OSError) as error:
+        raise readable(path, error) from None
+
+
+def json_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[JsonSplit]]:
+    schema = read_json(paths[0]).schema
+    return schema, [JsonSplit(path, schema, Path(path).stat().st_size) for path in paths]
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySplit:
+    """Some rows of a frame in the driver's memory; `spilled` to a file before it goes to workers."""
+
+    table: pa.Table
+    columnar = True
+
+    @property
+    def size(self) -> int:
+        return int(self.table.nbytes)
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        return self.table.select(list(columns))
+
+    def spilled(self, path: str) -> ArrowSplit:
+        with pa.ipc.new_file(path, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return ArrowSplit(path, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowSplit:
+    """An Arrow file, memory-mapped."""
+
+    path: str
+    size: int
+    columnar = True
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        with pa.memory_map(self.path) as source:
+            return pa.ipc.open_file(source).read_all().select(list(columns))
+
+
+def memory_splits(table: pa.Table, rows: int = 1_000_000) -> list[MemorySplit]:
+    return [MemorySplit(table.slice(start, rows)) for start in range(0, max(1, len(table)), rows)]
+
+
+def arrow_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[ArrowSplit]]:
+    schema, found = None, []
+    for path in paths:
+        try:
+            with pa.memory_map(path) as source:
+                own = pa.ipc.open_file(source).schema
+        except (pa.ArrowException, OSError) as error:
+            raise readable(path, error) from None
+        schema = schema or own
+        if own != schema:
+            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        found.append(ArrowSplit(path, Path(path).stat().st_size))
+    assert schema is not None
+    return schema.remove_metadata(), found

@@ -1,0 +1,115 @@
+"""What type a column of text has, judged by all its distinct values.
+
+Only distinct values are looked at, so the whole column decides and not a sample: one ZIP code with a leading zero
+keeps the column text. A column gets the first type of the list below that all its values have; spellings of "no
+value" (``NA``, ``null``...) count as null in typed columns and stay text in text columns.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rowlaw.errors import RowlawError
+
+NULL_SPELLINGS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "Null", "null", "None", "none", "\\N", "#N/A")
+
+# A leading zero before another digit marks a label (ZIP code, account number), not a number.
+_INTEGER = r"^[+-]?(?:0|[1-9][0-9]*)$"
+_FLOAT = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_INFINITE = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity)$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$"
+_ZONED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})$"
+
+_PROBE = 1_000  # values looked at first: most columns of text are given away by a few
+
+
+def typed(values: pa.Array, wanted: pa.DataType | None = None) -> pa.Array:
+    """The distinct texts ``values`` as the type they have, or as the type ``wanted``.
+
+    >>> typed(pa.array(["7", "12", "NA"])).type, typed(pa.array(["07030", "12"])).type
+    (DataType(int64), DataType(large_string))
+
+    Raises ``BAD_VALUE`` (without a place: the caller knows the file) when a value does not have the type wanted.
+    """
+    text = values.cast(pa.large_string())
+    if wanted is not None:
+        return _as_wanted(text, wanted)
+    blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
+    real = text.filter(pc.invert(blank))
+    if len(real) == 0:
+        return text
+    for check in (_integers, _floats, _booleans, _dates, _timestamps, _zoned):
+        if check(real.slice(0, _PROBE)) is None:
+            continue
+        found = check(real)
+        if found is not None:
+            return pc.replace_with_mask(pa.nulls(len(text), found.type), pc.invert(blank), found)
+    return text
+
+
+def _as_wanted(text: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if pa.types.is_large_string(wanted):
+        return text
+    blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
+    text = pc.if_else(blank, pa.scalar(None, pa.large_string()), pc.utf8_trim_whitespace(text))
+    whole = _cast(text, wanted)
+    if whole is not None:
+        return whole
+    for value in text:  # to name the culprit; only ever on the way to an error
+        if value.is_valid and _cast(pa.array([value.as_py()], pa.large_string()), wanted) is None:
+            raise RowlawError("BAD_VALUE", path="", where="", column="", value=value.as_py(), type=str(wanted))
+    raise AssertionError("a cast failed as a whole and on no value")
+
+
+def _cast(text: pa.Array, wanted: pa.DataType) -> pa.Array | None:
+    try:
+        if pa.types.is_boolean(wanted):
+            text = pc.utf8_lower(text)
+        if pa.types.is_integer(wanted):  # Arrow reads no plus sign
+            text = pc.replace_substring_regex(text, pattern=r"^\+", replacement="")
+        return text.cast(wanted)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _all(text: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(text, pattern=pattern)).as_py())
+
+
+def _integers(text: pa.Array) -> pa.Array | None:
+    if not _all(text, _INTEGER):
+        return None
+    plain = pc.replace_substring_regex(text, pattern=r"^\+", replacement="")
+    found = _cast(plain, pa.int64())
+    if found is None and pc.max(pc.utf8_length(plain)).as_py() <= 38:
+        found = _cast(plain, pa.decimal128(38, 0))  # identifiers longer than 64 bits stay exact
+    return found
+
+
+def _floats(text: pa.Array) -> pa.Array | None:
+    number = pc.or_(pc.match_substring_regex(text, pattern=_FLOAT), pc.match_substring_regex(text, pattern=_INFINITE))
+    if not pc.all(number).as_py():
+        return None
+    found = _cast(pc.replace_substring_regex(text, pattern=r"^\+", replacement=""), pa.float64())
+    # a finite text that overflows to infinity would equal others that do: it stays text
+    overflow = pc.and_(pc.is_inf(found), pc.match_substring_regex(text, pattern=_FLOAT))
+    return None if pc.any(overflow).as_py() else found
+
+
+def _booleans(text: pa.Array) -> pa.Array | None:
+    lower = pc.utf8_lower(text)
+    return lower.cast(pa.bool_()) if _all(lower, r"^(?:true|false)$") else None
+
+
+def _dates(text: pa.Array) -> pa.Array | None:
+    return _cast(text, pa.date32()) if _all(text, _DATE) else None
+
+
+def _timestamps(text: pa.Array) -> pa.Array | None:
+    return _cast(text, pa.timestamp("us")) if _all(text, _TIMESTAMP) else None
+
+
+def _zoned(text: pa.Array) -> pa.Array | None:
+    return _cast(text, pa.timestamp("us", "UTC")) if _all(text, _ZONED) else None

@@ -1,0 +1,219 @@
+"""Where a table enters: a path, a table name, a JDBC address or a frame becomes a :class:`Source`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from rowlaw.errors import RowlawError, nearest
+from rowlaw.source import csv, files
+from rowlaw.source.coerce import frame_source, spark_source
+from rowlaw.source.source import FileSource, Source, Split
+from rowlaw.source.types import checked_schema, named_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".orc": "orc",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_TABLE_NAME = re.compile(r"^[^\s./\\:*?]+(\.[^\s./\\:*?]+){0,2}$")
+
+
+def open_source(
+    table: Any,
+    *,
+    types: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    options: Mapping[str, str] | None = None,
+    session: SparkSession | None = None,
+) -> Source:
+    """The table as a source that :func:`rowlaw.relation.encode` can read.
+
+    Parameters
+    ----------
+    table
+        A path (file, folder, glob; CSV, TSV, Parquet, JSON lines, ORC, Arrow, Delta; compressed or not), a remote
+        address (``s3a://...``, read by Spark), a catalog table (``catalog.schema.table``), a ``jdbc:`` address (with
+        ``options={"dbtable": ...}``), a Spark DataFrame, or anything with an Arrow C stream.
+    types
+        Types of columns by name, where the inferred ones will not do: ``{"zip": "string"}``.
+    columns
+        The columns to read; all if not given.
+    format, delimiter, quote, header, encoding
+        What a file looks like, where it should not be detected.
+    options
+        Handed to Spark's reader for remote and JDBC sources.
+    """
+    if isinstance(table, (str, os.PathLike)):
+        given = {"delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
+        source = _open_path(os.fspath(table), format, given, dict(options or {}), session)
+    else:
+        source = frame_source(table)
+    return _narrowed(source, types or {}, columns)
+
+
+def _narrowed(source: Source, types: Mapping[str, str], columns: Sequence[str] | None) -> Source:
+    """The source with the columns and types the user asked for."""
+    from dataclasses import replace
+
+    for name in (*types, *(columns or ())):
+        if name not in source.columns:
+            raise RowlawError("UNKNOWN_COLUMN", column=name, hint=nearest(name, source.columns))
+    wanted = {name: named_type(name, text) for name, text in types.items()}
+    schema = source.schema
+    if columns is not None:
+        if not columns:
+            raise RowlawError("NO_COLUMNS", source=source.name)
+        schema = pa.schema([schema.field(name) for name in dict.fromkeys(columns)])
+    return replace(source, schema=schema, types=wanted)
+
+
+def _open_path(path: str, format: str | None, given: dict[str, Any], options: dict[str, str], session: SparkSession | None) -> Source:
+    if path.startswith("jdbc:"):
+        return _by_spark(path, "jdbc", {"url": path, **options}, session)
+    scheme = re.match(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/", path)
+    if scheme and scheme.group(1) != "file":
+        return _by_spark(path, format or _format(path), {"path": path, **options}, session)
+    local = path.removeprefix("file://") if scheme else path
+    if Path(local, "_delta_log").is_dir() or format == "delta":
+        return _open_delta(local, session)
+    paths, root = _files(local)
+    if not paths:
+        return _catalog_table(path, session)
+    return _open_files(local, paths, root, format or _format(paths[0]), given)
+
+
+def _files(path: str) -> tuple[list[str], str | None]:
+    """The files a path stands for, in a stable order, and the folder they were found in."""
+    if os.path.isdir(path):
+        found = [str(p) for p in Path(path).rglob("*") if p.is_file() and not _hidden(p.relative_to(path).parts)]
+        if not found:
+            raise RowlawError("NO_SUCH_FILE", path=path, hint=": the folder holds no data files")
+        return sorted(found), path
+    if os.path.exists(path):
+        return [path], None
+    return sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p)), None
+
+
+def _hidden(parts: Sequence[str]) -> bool:
+    """Spark and others leave files such as ``_SUCCESS`` and ``.part.crc`` beside the data."""
+    return any(part.startswith((".", "_")) for part in parts)
+
+
+def _format(path: str) -> str:
+    suffixes = [s.casefold() for s in Path(path).suffixes]
+    for suffix in reversed(suffixes):
+        if suffix in FORMATS:
+            return FORMATS[suffix]
+        if suffix not in csv.SUFFIX_COMPRESSION and suffix != ".snappy":
+            break
+    raise RowlawError("UNKNOWN_FORMAT", path=path)
+
+
+def _open_files(name: str, paths: list[str], root: str | None, format: str, given: dict[str, Any]) -> Source:
+    for path in paths:
+        if os.path.getsize(path) == 0:
+            raise RowlawError("EMPTY_FILE", path=path)
+    if format in ("csv", "tsv"):
+        if format == "tsv" and given["delimiter"] is None:
+            given = {**given, "delimiter": "\t"}
+        return _open_csv(name, paths, given)
+    readers: dict[str, Callable[[], tuple[pa.Schema, Sequence[Split]]]] = {
+        "parquet": lambda: files.parquet_splits(paths, root),
+        "orc": lambda: files.orc_splits(paths),
+        "json": lambda: files.json_splits(paths),
+        "arrow": lambda: files.arrow_splits(paths),
+    }
+    if format not in readers:
+        problem = f"use one of {', '.join(sorted((*readers, 'csv', 'tsv', 'delta')))}"
+        raise RowlawError("BAD_OPTION", option="format", value=format, problem=problem)
+    schema, splits = readers[format]()
+    return FileSource(name, checked_schema(schema, name), tuple(splits))
+
+
+def _open_csv(name: str, paths: list[str], given: dict[str, Any]) -> FileSource:
+    splits: list[csv.CsvSplit] = []
+    names: list[str] = []
+    for path in paths:
+        dialect = csv.sniff(path, **given)
+        own = csv.column_names(path, dialect)
+        names = names or own
+        if own != names:
+            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        splits += csv.splits(path, dialect, own)
+    schema = checked_schema(pa.schema([pa.field(n, pa.large_string()) for n in names]), name)
+    return FileSource(name, schema, tuple(splits), inferred=True)
+
+
+def _open_delta(path: str, session: SparkSession | None) -> Source:
+    if session is not None and "delta" in (session.conf.get("spark.sql.extensions", "") or "").casefold():
+        return _by_spark(path, "delta", {"path": path}, session)
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+    except ImportError:
+        raise RowlawError("MISSING_PACKAGE", what="reading a Delta table", package="deltalake", install="rowlaw[delta]") from None
+    try:
+        table = DeltaTable(path).to_pyarrow_table()
+    except (DeltaError, OSError) as error:
+        raise files.readable(path, error) from None
+    return FileSource(path, checked_schema(table.schema, path), tuple(files.memory_splits(table)))
+
+
+def _catalog_table(name: str, session: SparkSession | None) -> Source:
+    """A table of the Spark catalog; what is neither a path nor such a table is a missing file."""
+    missing = RowlawError("NO_SUCH_FILE", path=name, hint=_near_files(name))
+    if not _TABLE_NAME.match(name) or Path(name).suffix.casefold() in FORMATS:
+        raise missing  # without starting Spark to ask for it
+    if session is None:
+        from rowlaw.spark.session import active_session
+        from rowlaw.spark.session import session as any_session
+
+        session = any_session() if "." in name else active_session()
+    if session is None or not session.catalog.tableExists(name):
+        raise missing
+    return spark_source(session.table(name), name)
+
+
+def _near_files(path: str) -> str:
+    folder = Path(path).parent
+    return nearest(Path(path).name, os.listdir(folder)) if folder.is_dir() else f": there is no folder {str(folder)!r}"
+
+
+def _by_spark(name: str, format: str, options: dict[str, str], session: SparkSession | None) -> Source:
+    from rowlaw.spark.session import session as any_session
+
+    spark = session or any_session()
+    if format == "csv":
+        options = {"header": "true", "inferSchema": "true", **options}
+    try:
+        frame = spark.read.format(format).options(**options).load()
+        return spark_source(frame, name)
+    except RowlawError:
+        raise
+    except Exception as error:  # Spark's errors come as many types; their first line says the cause
+        raise files.readable(name, error) from None

@@ -1,0 +1,73 @@
+"""A table to be read: its columns, and the splits in which workers read it.
+
+Every source ends up as one of two things: *splits* that any worker can read alone with pyarrow (files, and frames in
+memory), or a Spark DataFrame (catalog tables, JDBC, remote storage, the user's own frames).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Split(Protocol):
+    """A run of consecutive rows of a source."""
+
+    @property
+    def columnar(self) -> bool:
+        """Whether reading some of the columns is cheaper than reading all of them."""
+
+    @property
+    def size(self) -> int:
+        """Bytes to read, roughly."""
+
+    def read(self, columns: Sequence[str]) -> pa.Table:
+        """The rows of this split; text columns may come dictionary-encoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A table in splits. ``schema`` holds text for columns whose type is yet to be inferred (``inferred``)."""
+
+    name: str
+    schema: pa.Schema
+    splits: tuple[Split, ...]
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    inferred: bool = False  # text formats: types come from the values unless `types` names them
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.schema.names)
+
+    @property
+    def size(self) -> int:
+        return sum(split.size for split in self.splits)
+
+    def __repr__(self) -> str:
+        return f"FileSource({self.name!r}, {len(self.columns)} columns, {len(self.splits)} splits)"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource:
+    """A table as a Spark DataFrame: its partitions are the splits."""
+
+    name: str
+    schema: pa.Schema
+    frame: DataFrame
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.schema.names)
+
+    def __repr__(self) -> str:
+        return f"FrameSource({self.name!r}, {len(self.columns)} columns)"
+
+
+Source = FileSource | FrameSource

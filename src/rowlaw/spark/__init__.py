@@ -1,0 +1,1 @@
+"""How work reaches Spark: the session, and the Java behind it."""

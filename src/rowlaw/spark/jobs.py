@@ -1,0 +1,147 @@
+"""How work is cut into tasks: the one way in which anything heavy is run.
+
+A phase of an algorithm is a plain function of one picklable task, mapped over a list of tasks. :class:`SparkTasks` runs
+them as one Spark job; :class:`DriverThreads` runs them in this process, for work so small that a job (about 0.1 s, and
+seconds for the first one) would cost more than it brings. Both give the same answers.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from rowlaw.errors import RowlawError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST_PARTITIONS = 512  # a task costs about 30 ms: more of them than this are run several to a partition
+
+
+class Workers(Protocol):
+    """Who does the work."""
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at once."""
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str) -> list[R]:
+        """``[function(task) for task in tasks]``; tasks that come first are started first."""
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class DriverThreads:
+    """Threads of this process: kernels and Arrow release the interpreter's lock."""
+
+    slots: int = field(default_factory=cores)
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str) -> list[R]:  # noqa: ARG002 - Spark shows it
+        if len(tasks) < 2 or self.slots < 2:
+            return [function(task) for task in tasks]
+        with ThreadPoolExecutor(self.slots) as pool:
+            return list(pool.map(function, tasks))
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTasks:
+    """Tasks of a Spark job, in the session's Python workers."""
+
+    session: SparkSession
+
+    @property
+    def slots(self) -> int:
+        try:
+            return int(self.session.sparkContext.defaultParallelism)
+        except Exception:  # Spark Connect has no context; the setting is all it shows
+            return int(self.session.conf.get("spark.default.parallelism", None) or 4)
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str) -> list[R]:
+        if not tasks:
+            return []
+        partitions = min(len(tasks), MOST_PARTITIONS)
+        # Task i goes to partition i % partitions: neighbours are often alike, and so are their costs.
+        order = [i for p in range(partitions) for i in range(p, len(tasks), partitions)]
+        shuffled = [tasks[i] for i in order]
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, R]]:
+            for batch in batches:
+                for i in batch.column(0).to_pylist():
+                    yield i, function(shuffled[i])
+
+        frame = self.session.range(0, len(tasks), 1, partitions)
+        results = {order[i]: result for i, result in self.over(frame, work, description)}
+        return [results[i] for i in range(len(tasks))]
+
+    def over(
+        self, frame: DataFrame, work: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, R]]], description: str
+    ) -> list[tuple[int, R]]:
+        """Run ``work`` over each partition of ``frame``: it yields numbered results, which come back in any order."""
+        with described(self.session, description):
+            try:
+                rows = frame.mapInArrow(_packed(work), "id long, result binary").collect()
+            except Exception as error:
+                raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
+        found = [(row["id"], pickle.loads(row["result"])) for row in rows]
+        for _, result in found:
+            if isinstance(result, RowlawError):
+                raise result
+        return found
+
+
+@contextmanager
+def described(session: SparkSession, description: str) -> Iterator[None]:
+    """Jobs started inside carry the description in Spark's UI, where the session has one."""
+    context = getattr(session, "_sc", None)  # Spark Connect has no context, and asking it for one raises
+    if context is not None:
+        context.setJobDescription(f"rowlaw: {description}")
+    try:
+        yield
+    finally:
+        if context is not None:
+            context.setLocalProperty("spark.job.description", None)
+
+
+def _packed(
+    work: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, Any]]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """``work`` as a function from batches to batches of pickles; a named error becomes a result, not a stack trace."""
+
+    def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        _settle()
+        try:
+            for number, result in work(batches):
+                yield pa.RecordBatch.from_pydict(
+                    {"id": pa.array([number], pa.int64()), "result": pa.array([pickle.dumps(result)], pa.binary())}
+                )
+        except RowlawError as error:
+            for _ in batches:  # a half-read input makes Spark complain about the wrong thing
+                pass
+            yield pa.RecordBatch.from_pydict({"id": pa.array([-1], pa.int64()), "result": pa.array([pickle.dumps(error)], pa.binary())})
+
+    return packed
+
+
+def _settle() -> None:
+    """Once per worker: keep loaded modules out of the collection that PySpark runs after each task (30 ms saved)."""
+    if not hasattr(sys, "_rowlaw_settled"):
+        sys._rowlaw_settled = True  # type: ignore[attr-defined]
+        gc.collect()
+        gc.freeze()

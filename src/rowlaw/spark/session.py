@@ -1,0 +1,156 @@
+"""The Spark session that work runs in: that of the frame, else the active one, else a local one that is started here.
+
+A session that somebody else started is used as it is. One that is started here is set up for a command line on one machine: quick to
+start, silent, and with workers that run this very Python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rowlaw.errors import RowlawError
+from rowlaw.spark import cds
+from rowlaw.spark.cache import numba_cache
+from rowlaw.spark.java import find_java
+from rowlaw.spark.launch import launch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+LOOPBACK = "127.0.0.1"
+HEAP = 4 << 30  # bytes at most: kernels and the encoded table live outside the Java heap
+
+_starting = threading.Lock()
+
+
+def session(frame: object = None, master: str | None = None) -> SparkSession:
+    """The session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``, ``spark://...``, ``sc://...``).
+
+    >>> spark = session()                # doctest: +SKIP
+    >>> spark.range(3).count()           # doctest: +SKIP
+    3
+    >>> session() is spark               # doctest: +SKIP
+    True
+    """
+    own = getattr(frame, "sparkSession", None)
+    if own is not None:
+        return own  # type: ignore[no-any-return]
+    with _starting:
+        return _checked(_running() or _new(master or LOCAL), master)
+
+
+def settings(master: str, java_options: Sequence[str] = ()) -> dict[str, str]:
+    """What a session that is started here is given, as Spark configuration.
+
+    >>> settings("local[*]")["spark.sql.session.timeZone"]
+    'UTC'
+    """
+    conf = {
+        "spark.master": master,
+        "spark.app.name": "rowlaw",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.python.worker.reuse": "true",  # off costs 2.6 s per job
+        "spark.pyspark.python": _python(master),
+        "spark.executorEnv.NUMBA_CACHE_DIR": str(numba_cache()),
+        "spark.driver.memory": f"{_heap() >> 20}m",
+        # The quick compiler alone: runs are short, and the long loops are Numba's.
+        "spark.driver.defaultJavaOptions": " ".join(["-XX:TieredStopAtLevel=1", *java_options]),
+    }
+    if _is_local(master):
+        conf["spark.sql.shuffle.partitions"] = str(max(2, _cores()))
+        conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = LOOPBACK
+    return conf
+
+
+def _running() -> SparkSession | None:
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is None and not _by_connect():
+        from pyspark import SparkContext
+
+        # A session is active only in the thread that made it; any other thread finds it through the one context of the process.
+        if SparkContext._active_spark_context is not None:
+            return SparkSession.builder.getOrCreate()
+    return active
+
+
+def start(master: str, java_options: Sequence[str] = ()) -> SparkSession:
+    """Start a classic session on ``master`` in this process, which must have none, with additional options of its Java."""
+    environment = {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": _python(master)}
+    if _is_local(master):
+        environment["SPARK_LOCAL_IP"] = LOOPBACK  # spares a name lookup, which can take seconds without a network
+    return launch(settings(master, java_options), environment)
+
+
+def _new(master: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    if master.startswith("sc://"):
+        return _connect(master)
+    if _by_connect() or "PYSPARK_GATEWAY_PORT" in os.environ:  # the latter is set by spark-submit, which has the settings already
+        return SparkSession.builder.getOrCreate()
+    java = find_java()
+    started = start(master, cds.options(java))
+    cds.make_later(java)
+    return started
+
+
+def _connect(url: str) -> SparkSession:
+    from pyspark.errors import PySparkImportError
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.builder.remote(url).getOrCreate()
+    except (PySparkImportError, ImportError) as error:
+        raise RowlawError("MISSING_PACKAGE", what="Spark Connect", package="grpcio", install="pyspark[connect]") from error
+
+
+def _by_connect() -> bool:
+    """Whether the environment says that PySpark itself would answer with Spark Connect."""
+    from pyspark.sql.utils import is_remote
+
+    return is_remote() or "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE", "").lower() == "connect"
+
+
+def _checked(found: SparkSession, master: str | None) -> SparkSession:
+    """A wish for another master than that of the running session cannot be met: a process has one Spark context."""
+    if master is not None and not master.startswith("sc://"):
+        actual = found.conf.get("spark.master", None)
+        if actual is not None and actual != master:
+            raise RowlawError("BAD_OPTION", option="master", value=master, problem=f"a session on {actual} is running; stop it first")
+    return found
+
+
+def _is_local(master: str) -> bool:
+    return master.partition("[")[0] == "local"
+
+
+def _python(master: str) -> str:
+    """The interpreter of the workers. On a cluster it has to be at the same path on every machine, or PYSPARK_PYTHON says where it is."""
+    named = os.environ.get("PYSPARK_PYTHON")
+    return named if named and not _is_local(master) else sys.executable
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _heap() -> int:
+    """A quarter of the memory, between 1 and 4 GiB."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(limit) as file:
+                memory = min(memory, int(file.read()))
+        except (OSError, ValueError):  # no such control group, or "max"
+            continue
+    return min(max(memory // 4, 1 << 30), HEAP)

