@@ -18,6 +18,7 @@ from benchmarks.process import RSS_EVERY, Sampler, within
 
 Status = Literal["done", "timeout", "failed", "missing"]
 PREPARE_LIMIT = 1_800.0  # seconds for everything before the first timed call
+CLOSE_LIMIT = 120.0  # seconds from the end of a timed call to the next, or to the end of the process
 LOG_TAIL = 3_000  # characters shown of a failed worker's output
 
 
@@ -50,17 +51,17 @@ def measure(contender: Contender, calls: int, timeout: float) -> Measurement:
                 stderr=subprocess.STDOUT,
             )
         sampler = Sampler(psutil.Process(process.pid))
-        late = False
+        given_up = ""
         try:
-            late = _watch(process, sampler, events, timeout)
+            given_up = _watch(process, sampler, events, timeout)
         finally:
-            sampler.end(patience=0.0 if late or process.poll() is None else 10.0)
+            sampler.end(patience=10.0 if process.poll() is not None else 0.0)
             process.wait()
-        return _summary(_read(events), sampler, late, process.returncode, log.read_text(encoding="utf-8", errors="replace"))
+        return _summary(_read(events), sampler, given_up, process.returncode, log.read_text(encoding="utf-8", errors="replace"))
 
 
-def _watch(process: subprocess.Popen[bytes], sampler: Sampler, events: Path, timeout: float) -> bool:
-    """Sample until the worker ends; True when it had to be given up."""
+def _watch(process: subprocess.Popen[bytes], sampler: Sampler, events: Path, timeout: float) -> str:
+    """Sample until the worker ends; why it had to be given up, or nothing."""
     begin = time.monotonic()
     seen = 0
     last: dict[str, Any] = {}
@@ -71,12 +72,15 @@ def _watch(process: subprocess.Popen[bytes], sampler: Sampler, events: Path, tim
             seen, told = size, _read(events)
             last = told[-1] if told else {}
         now = time.monotonic()
-        if last.get("event") == "start" and now - last["at"] > timeout:
-            return True
-        if not last and now - begin > max(PREPARE_LIMIT, timeout):
-            return True
+        state = last.get("event")
+        if state == "start" and now - last["at"] > timeout:
+            return "timeout"
+        if state is None and now - begin > max(PREPARE_LIMIT, timeout):
+            return "preparation took too long"
+        if state == "end" and now - last["at"] > CLOSE_LIMIT:
+            return "did not close"
         time.sleep(RSS_EVERY)
-    return False
+    return ""
 
 
 def _read(events: Path) -> list[dict[str, Any]]:
@@ -85,7 +89,7 @@ def _read(events: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
-def _summary(told: list[dict[str, Any]], sampler: Sampler, late: bool, code: int, log: str) -> Measurement:
+def _summary(told: list[dict[str, Any]], sampler: Sampler, given_up: str, code: int, log: str) -> Measurement:
     ends = [event for event in told if event["event"] == "end"]
     starts = [event for event in told if event["event"] == "start"]
     windows = [(s["at"], e["at"]) for s, e in zip(starts, ends, strict=False)]
@@ -96,8 +100,8 @@ def _summary(told: list[dict[str, Any]], sampler: Sampler, late: bool, code: int
     failure = next((event for event in told if event["event"] == "failed"), None)
     status: Status = "done"
     reason = ""
-    if late:
-        status, reason = ("timeout", "") if starts else ("failed", "preparation took too long")
+    if given_up:
+        status, reason = ("timeout", "") if given_up == "timeout" else ("failed", given_up)
     elif failure is not None:
         reason = failure["reason"]
         status = "missing" if reason.startswith("no module") else "failed"

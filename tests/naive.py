@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -256,10 +256,11 @@ def canonical(denial: Denial) -> Denial:
 def follows(weak: Denial, strong: Denial) -> bool:
     """Whether ``weak`` follows from ``strong`` by adding predicates, strengthening operators, or exchanging ``s`` and ``t``."""
 
-    def step(law: Denial) -> bool:
-        return all(any((p.left, p.right) == (q.left, q.right) and p.op.implies(q.op) for p in weak.predicates) for q in law.predicates)
+    def step(law: Sequence[Predicate]) -> bool:
+        return all(any((p.left, p.right) == (q.left, q.right) and p.op.implies(q.op) for p in weak.predicates) for q in law)
 
-    return step(strong) or step(strong.exchanged)
+    # predicate by predicate: `strong.exchanged` would write a rule about row t alone as one about s again
+    return step(strong.predicates) or step([q.exchanged for q in strong.predicates])
 
 
 def is_trivial(denial: Denial) -> bool:
@@ -361,10 +362,7 @@ def minimal_denials(
         return True
 
     def has_twin(rule: tuple[_Atom, ...], without: list[int], broken: int) -> bool:
-        for a, w in zip(rule, without, strict=True):
-            if w == broken or broken in [w & bits for bits in a.weaker]:
-                return True
-        return False
+        return any(w == broken or broken in [w & bits for bits in a.weaker] for a, w in zip(rule, without, strict=True))
 
     result: set[Denial] = set()
     # next operand pair, rule, what breaks it (one bit per place), and what would break it without its i-th predicate
@@ -372,14 +370,14 @@ def minimal_denials(
     while frontier and (max_predicates is None or len(frontier[0][1]) < max_predicates):
         grown = []
         for start, rule, broken, without in frontier:
-            for i, a in ((i, a) for i in range(start, len(atoms)) for a in atoms[i]):
+            for following, a in [(i + 1, a) for i in range(start, len(atoms)) for a in atoms[i]]:
                 still_broken = broken & a.bits
                 if still_broken == broken and n > 1:
                     continue  # the rule without a is its twin
                 longer, longer_without = (*rule, a), [*[w & a.bits for w in without], broken]
                 if not valid(longer, still_broken):
                     if n == 1 or not has_twin(longer, longer_without, still_broken):
-                        grown.append((i + 1, longer, still_broken, longer_without))
+                        grown.append((following, longer, still_broken, longer_without))
                 elif minimal(longer, longer_without):
                     denial = Denial(tuple(b.predicate for b in longer))
                     if not is_trivial(denial):
@@ -409,7 +407,7 @@ def _by_operands(space: Iterable[Predicate]) -> list[list[Predicate]]:
     groups = []
     for (left, right), ops in masks.items():
         while more := {a & b for a in ops for b in ops if a & b} - ops:
-            ops |= more
+            ops.update(more)
         groups.append([Predicate(left, Op(op), right) for op in sorted(ops)])
     return groups
 
@@ -499,11 +497,14 @@ def minimal_keys(table: Table, nulls: Nulls, error: float = 0.0) -> set[Key]:
 
 def minimal_fds(table: Table, nulls: Nulls, error: float = 0.0) -> set[FunctionalDependency]:
     """The constant order dependencies of HyOD: subset-minimal left sides without the right side; an empty one says that it is constant."""
-    return {
-        FunctionalDependency(left, right)
-        for right in table
-        for left in _smallest_sets([c for c in table if c != right], lambda c, right=right: fd_error(c, right, table, nulls) <= error, 0)
-    }
+    found: set[FunctionalDependency] = set()
+    for right in table:
+
+        def valid(left: tuple[str, ...], right: str = right) -> bool:
+            return fd_error(left, right, table, nulls) <= error
+
+        found.update(FunctionalDependency(left, right) for left in _smallest_sets([c for c in table if c != right], valid, 0))
+    return found
 
 
 def minimal_ods(table: Table, nulls: Nulls, error: float = 0.0, *, ordered: Iterable[str] | None = None) -> set[OrderCompatible]:

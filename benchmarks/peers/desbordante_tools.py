@@ -3,7 +3,8 @@
 Learnt by trying version 2.5:
 
 - ``load_data(table=...)`` takes ``(path, separator, has_header)`` or a pandas frame, no Arrow table; options go to ``execute(...)``.
-- Types are inferred from text even for a frame: zip codes ``"01"`` and ``"1"`` are the same number to it.
+- Types are inferred from text even for a frame: zip codes ``"01"`` and ``"1"`` are the same number to it, and a text column in which
+  one value is ``Nan`` or ``Inf`` is of mixed type: the verifier fails on rules with it, and then on every later call of the same object.
 - FastADC refuses a ``shard_length`` (350 unless told) above the number of rows, and fails on a null cell.
 - The verifier reports each unordered pair once, in no particular order, with rows numbered from 2 as the lines of a file;
   a rule with an unknown column or broken syntax "does not hold" and has no violations: ``verify`` refuses both.

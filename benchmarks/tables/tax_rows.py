@@ -20,6 +20,8 @@ BLOCK = 1 << 16
 PHONES = 10**7  # seven digits
 PHONES_PER_BLOCK = 2048  # numbers set aside for one area in one block, ten times what the largest area uses
 MAX_ROWS = PHONES // PHONES_PER_BLOCK * BLOCK
+NUMBERINGS = 150  # sequences of numbers; about two areas share one, so that Phone alone is no key even in a small table
+AREAS_AT_MOST = 1_000  # three digits
 _STRIDE = 7_368_787  # coprime to PHONES, so that multiplying by it permutes the numbers
 GENDERS, MARITAL, CHILD = ("F", "M"), ("S", "M"), ("N", "Y")
 
@@ -56,7 +58,8 @@ def _phones(area: Ints, seed: int, block: int) -> Ints:
     nth = occurrence(area)[0]
     if nth.max() >= PHONES_PER_BLOCK:
         raise AssertionError("more rows in one area than phone numbers were set aside")
-    offsets = np.random.default_rng([seed, 1]).integers(0, PHONES, int(area.max()) + 1)
+    rng = np.random.default_rng([seed, 1])
+    offsets = rng.integers(0, PHONES, NUMBERINGS)[rng.integers(0, NUMBERINGS, AREAS_AT_MOST)]
     return ((block * PHONES_PER_BLOCK + nth) * _STRIDE + offsets[area]) % PHONES
 
 

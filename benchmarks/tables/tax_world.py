@@ -29,6 +29,8 @@ WI 59 530 549|WY 6 820 831
 _UNTAXED = frozenset({"AK", "FL", "NV", "NH", "SD", "TN", "TX", "WA", "WY"})
 _FLAT = frozenset({"CO", "IL", "IN", "MA", "MI", "NC", "PA", "UT"})
 
+_NOT_NAMES = frozenset({"nan", "inf", "na", "null", "none", "nil"})  # readers of CSV take these for numbers or nothing
+
 ZIPS = 20_000  # in the whole country
 CITIES = 6_000  # names; the same name occurs in several states
 AREAS = 290
@@ -135,7 +137,9 @@ def _words(number: int, rng: np.random.Generator, endings: tuple[str, ...]) -> l
     for pick in picks:
         rest, ending = divmod(int(pick), len(endings))
         start, middle = divmod(rest, len(middles))
-        seen.setdefault(starts[start] + middles[middle] + endings[ending])
+        word = starts[start] + middles[middle] + endings[ending]
+        if word.casefold() not in _NOT_NAMES:
+            seen.setdefault(word)
     if len(seen) < number:
         raise ValueError(f"only {len(seen)} of {number} names can be made")
     return list(seen)[:number]

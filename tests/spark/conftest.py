@@ -51,7 +51,7 @@ NUMBA_JOB = """
         print("noise of a worker", file=sys.stderr)
         print("more of it")
         for batch in batches:
-            a = square(batch["a"].to_numpy())
+            a = square(batch["a"].to_numpy().astype("int64"))
             facts = [sys.executable, os.environ["NUMBA_CACHE_DIR"]]
             yield pa.record_batch({"a": a, "python": [facts[0]] * len(a), "cache": [facts[1]] * len(a)})
 

@@ -10,14 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from rich.console import Console
 
-from benchmarks import runner
-from benchmarks.case import Case, Comparison, Contender, Options
-from benchmarks.compare import Record, agree, difference, ratio
-from benchmarks.measure import Measurement, measure
+psutil = pytest.importorskip("psutil")
+
+from benchmarks import runner  # noqa: E402
+from benchmarks.case import Case, Comparison, Contender, Options  # noqa: E402
+from benchmarks.compare import Record, agree, difference, ratio  # noqa: E402
+from benchmarks.measure import Measurement, measure  # noqa: E402
 
 HERE = "tests.unit.test_benchmarks_runner"
 MIB = 2**20

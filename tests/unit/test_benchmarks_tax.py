@@ -50,6 +50,7 @@ def test_planted_rules_are_not_trivial(clean: pa.Table) -> None:
     """Groups have several members, and no column is constant or a key by itself."""
     for name in clean.column_names:
         assert 1 < len(clean[name].unique()) <= clean.num_rows, name
+    assert len(clean["Phone"].unique()) < clean.num_rows, "Phone alone should not be a key"
     assert len(clean["Zip"].unique()) < clean.num_rows
     assert len(clean["City"].unique()) < len(clean["Zip"].unique())
     cities = set(zip(clean["City"].to_pylist(), clean["State"].to_pylist(), strict=True))

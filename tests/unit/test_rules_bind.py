@@ -1,5 +1,7 @@
 """Rules against the columns of a table."""
 
+# ruff: noqa: DTZ001  timestamps in rules are local times
+
 import datetime as dt
 
 import pytest
@@ -69,16 +71,19 @@ def test_literals_take_the_type_of_the_column(text, value):
     ],
 )
 def test_what_does_not_fit_is_an_error_with_a_caret(text, condition, message, caret):
-    for rule in (parse_located(text, "laws.yaml", 3, "R1"), parse(text)):
-        with pytest.raises(RowlawError) as caught:
-            bind(rule, TYPES)
-        assert caught.value.condition == condition
-        assert message in caught.value.message.replace("s.n (number) with '5'", "t.n (number) with '5'")  # a rule about one row speaks of s
     with pytest.raises(RowlawError) as caught:
         bind(parse_located(text, "laws.yaml", 3, "R1"), TYPES)
+    assert caught.value.condition == condition
+    assert message in caught.value.message
     place = caught.value.place
     assert text[place.start : place.end] == caret
     assert (place.file, place.line, place.rule) == ("laws.yaml", 3, "R1")
+
+
+def test_a_rule_without_text_gets_a_caret_too():
+    with pytest.raises(RowlawError) as caught:
+        bind(parse("fd (n) -> Salry"), TYPES)
+    assert str(caught.value).endswith("  | fd (n) -> Salry\n  |           ^^^^^")
 
 
 def test_predicates_that_the_rule_merged_are_all_checked():

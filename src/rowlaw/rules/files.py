@@ -22,6 +22,7 @@ Reference: DESIGN section 2.2.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
@@ -147,7 +148,7 @@ def save(rules: RuleSet, path: str | os.PathLike[str]) -> None:
         data = "".join(line + "\n" for line in _lines(rules, os.fspath(path))).encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which no file can hold
         fail(os.fspath(path), None, "a name or a text in the rules is not valid Unicode")
-    temporary = f"{file}.{os.getpid()}.tmp"
+    temporary = f"{file}.{secrets.token_hex(8)}.tmp"
     try:
         with open(temporary, "xb") as stream:
             stream.write(data)
@@ -155,7 +156,7 @@ def save(rules: RuleSet, path: str | os.PathLike[str]) -> None:
             os.fsync(stream.fileno())
         os.replace(temporary, file)
     except OSError as error:
-        if not isinstance(error, FileExistsError) and os.path.exists(temporary):
+        if os.path.exists(temporary):
             os.unlink(temporary)
         if isinstance(error, FileNotFoundError):
             raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(file), hint="; create the folder first") from None

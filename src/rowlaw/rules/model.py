@@ -107,7 +107,9 @@ class Constant:
         value: object = self.value
         if isinstance(value, float):
             value = Decimal(repr(float(value)))  # float() first: NumPy's floats print their type
-            object.__setattr__(self, "value", value)
+        if isinstance(value, Decimal) and not value:
+            value = value.copy_abs()  # one zero: integers have no other
+        object.__setattr__(self, "value", value)
         if isinstance(value, Decimal | int) and not _fits(value):
             raise ValueError(f"a literal must be a finite number of at most {MAX_DIGITS} digits")
         if isinstance(value, dt.datetime) and value.tzinfo is not None:

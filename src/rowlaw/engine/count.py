@@ -1,0 +1,129 @@
+"""How many pairs break a rule, and in how many each row takes part, without looking at pairs.
+
+Equalities make groups. ``!=`` goes by inclusion and exclusion: all pairs of a group, less those that are equal. One
+inequality is counted along two sorted sides, two by dominance, more by divide and conquer. Pairs of a row with itself
+are counted along and taken off at the end of each term. Near-linear for a fixed number of predicates, also when a rule has 10^11
+violations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from rowlaw.engine.compile import Comparison, Compiled
+from rowlaw.kernels import dominance, groups as kernels
+from rowlaw.relation.groups import Groups, Side, Sorted
+from rowlaw.rules.model import Op
+
+_NOTHING = np.zeros(0, np.int64)
+_INT32_WIDTH = 1 << 28  # wider columns do not fit 32 bits once a coordinate has been doubled twice
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Violations of a rule: pairs in all and, if wanted, for each row of the table the pairs it takes part in."""
+
+    pairs: int
+    per_row: np.ndarray
+
+
+def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | None = None) -> Count:
+    """Count the violations of a compiled rule in a table of ``rows`` rows.
+
+    ``groups`` are the pairs that satisfy its equalities, where the caller has them already.
+    """
+    tally = np.zeros(rows if per_row else 0, np.int64)
+    if rule.denial.arity == 1:
+        if per_row:
+            tally[rule.s] = 1
+        return Count(len(rule.s), tally)
+    if groups is None:
+        groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in rule.equalities])
+    total = 0
+    for size in range(len(rule.differences) + 1):
+        for equal in combinations(rule.differences, size):
+            among = groups.refine([c.columns for c in equal])
+            total += _Term((-1) ** size, tally, rows).count(among, rule.inequalities)
+    return Count(total, tally)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A signed part of a count."""
+
+    sign: int
+    per_row: np.ndarray
+    rows: int
+
+    def count(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
+        """Pairs of different rows in ``groups`` that satisfy all inequalities."""
+        if groups.number == 0:
+            return 0
+        if groups.reflexive and len(inequalities) > 1 and all(c.columns.same for c in inequalities):
+            return sum(self._strict(groups.refine(equal), strict) for equal, strict in _without_ties(inequalities))
+        return self._all(groups, inequalities) - self._with_itself(groups, inequalities)
+
+    def _strict(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
+        if groups.number == 0:
+            return 0
+        if len(inequalities) == 2:
+            return self._ascents(groups.s, *inequalities)
+        return self._all(groups, inequalities) - self._with_itself(groups, inequalities)
+
+    def _all(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
+        s, t = groups.s, groups.t
+        if not inequalities:
+            return int(kernels.count_products(s.rows, s.starts, t.rows, t.starts, self.sign, self.per_row))
+        # Splitting goes first by the column with fewest values: it is done with after the fewest splits.
+        ordered = sorted(inequalities, key=lambda c: c.columns.width)
+        by = ordered[-2] if len(ordered) > 1 else ordered[0]
+        arranged = groups.arranged(by.columns, descending=by.op in (Op.GT, Op.GE))
+        s, t = arranged.s, arranged.t
+        a, b = zip(*(_coordinates(c, s.rows, t.rows) for c in ordered), strict=True)
+        if len(ordered) == 1:
+            return int(kernels.count_below(s.rows, s.starts, t.rows, t.starts, a[0], b[0], self.sign, self.per_row))
+        return int(dominance.count_dominated(s.rows, s.starts, t.rows, t.starts, np.stack(a), np.stack(b), self.sign, self.per_row))
+
+    def _ascents(self, side: Side, first: Comparison, second: Comparison) -> int:
+        """Two strict inequalities on rows of one side: lay out by the first, at ties against the second, count ascents of the second."""
+        x, y = first.columns, second.columns
+        x_down, y_down = first.op == Op.GT, second.op == Op.GT
+        side = side.arranged([Sorted(x.left, x.width, x_down), Sorted(y.left, y.width, not y_down)])
+        values = y.left[side.rows]
+        return int(dominance.count_ascents(side.rows, side.starts, -values if y_down else values, self.sign, self.per_row))
+
+    def _with_itself(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
+        """Rows that were counted as a pair with themselves; takes them off the per-row counts."""
+        if any(c.columns.same and not c.op & Op.EQ for c in inequalities):
+            return 0  # no row is below itself
+        rows = groups.on_both_sides(self.rows)
+        for c in inequalities:
+            rows = rows[c.holds(rows, rows)]
+        if len(self.per_row):
+            self.per_row[rows] -= 2 * self.sign
+        return self.sign * len(rows)
+
+
+def _without_ties(inequalities: Sequence[Comparison]) -> list[tuple[list, list[Comparison]]]:
+    """Weak inequalities as disjoint cases: ``<=`` is ``=`` or ``<``. Each case is columns that agree and strict inequalities."""
+    cases: list[tuple[list, list[Comparison]]] = [([], [])]
+    for c in inequalities:
+        strict = Comparison(c.predicate, c.columns, Op(c.op & ~Op.EQ))
+        grown = [(equal, [*rest, strict]) for equal, rest in cases]
+        if c.op & Op.EQ:
+            grown += [([*equal, c.columns], rest) for equal, rest in cases]
+        cases = grown
+    return cases
+
+
+def _coordinates(c: Comparison, s: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integers ``a`` for the ``s`` rows and ``b`` for the ``t`` rows such that the inequality is ``a < b``."""
+    wide = np.int32 if c.columns.width < _INT32_WIDTH else np.int64
+    a, b = c.columns.left[s].astype(wide) + 1, c.columns.right[t].astype(wide) + 1
+    if c.op in (Op.GT, Op.GE):
+        a, b = c.columns.width - a, c.columns.width - b
+    return 2 * a, 2 * b + (1 if c.op & Op.EQ else 0)

@@ -1,0 +1,153 @@
+"""Groups of rows with equal keys: packing keys, cutting sorted keys into groups, counting pairs by group sizes.
+
+A *side* of a set of pairs is rows laid out group after group: ``rows[starts[g]:starts[g + 1]]`` is group ``g``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def group_numbers(starts: Any, out: Any) -> None:
+    """The number of its group for each place of a side."""
+    for g in range(len(starts) - 1):
+        for i in range(starts[g], starts[g + 1]):
+            out[i] = g
+
+
+@njit(cache=True, nogil=True)
+def extend_keys(keys: Any, rows: Any, codes: Any, width: Any, descending: bool) -> None:
+    """``key * width + digit`` for each row: another column at the low end of the key.
+
+    The digit is the code plus one (0 stands for null), counted down from the top if ``descending``.
+    """
+    top = width - keys.dtype.type(1)
+    for i in range(len(rows)):
+        digit = keys.dtype.type(codes[rows[i]] + np.int32(1))
+        keys[i] = keys[i] * width + (top - digit if descending else digit)
+
+
+@njit(cache=True, nogil=True)
+def stripped(keys: Any, order: Any, rows: Any) -> Any:
+    """Groups of at least two rows with equal (sorted) keys: a row alone in its group is in no pair."""
+    n = len(keys)
+    kept, groups = 0, 0
+    i = 0
+    while i < n:
+        j = i + 1
+        while j < n and keys[j] == keys[i]:
+            j += 1
+        if j - i > 1:
+            kept += j - i
+            groups += 1
+        i = j
+    out = np.empty(kept, np.int32)
+    starts = np.empty(groups + 1, np.int64)
+    starts[0] = 0
+    kept, groups = 0, 0
+    i = 0
+    while i < n:
+        j = i + 1
+        while j < n and keys[j] == keys[i]:
+            j += 1
+        if j - i > 1:
+            for k in range(i, j):
+                out[kept] = rows[order[k]]
+                kept += 1
+            groups += 1
+            starts[groups] = kept
+        i = j
+    return out, starts
+
+
+@njit(cache=True, nogil=True)
+def matched(s_keys: Any, s_order: Any, s_rows: Any, t_keys: Any, t_order: Any, t_rows: Any) -> Any:
+    """Groups of equal keys that both sides have, except a row with itself alone."""
+    ns, nt = len(s_keys), len(t_keys)
+    s_out, t_out = np.empty(ns, np.int32), np.empty(nt, np.int32)
+    s_starts, t_starts = np.empty(min(ns, nt) + 1, np.int64), np.empty(min(ns, nt) + 1, np.int64)
+    s_starts[0] = t_starts[0] = 0
+    groups, s_kept, t_kept = 0, 0, 0
+    i, j = 0, 0
+    while i < ns and j < nt:
+        if s_keys[i] < t_keys[j]:
+            i += 1
+        elif t_keys[j] < s_keys[i]:
+            j += 1
+        else:
+            key = s_keys[i]
+            a, b = i, j
+            while i < ns and s_keys[i] == key:
+                i += 1
+            while j < nt and t_keys[j] == key:
+                j += 1
+            if i - a == 1 and j - b == 1 and s_rows[s_order[a]] == t_rows[t_order[b]]:
+                continue
+            for k in range(a, i):
+                s_out[s_kept] = s_rows[s_order[k]]
+                s_kept += 1
+            for k in range(b, j):
+                t_out[t_kept] = t_rows[t_order[k]]
+                t_kept += 1
+            groups += 1
+            s_starts[groups], t_starts[groups] = s_kept, t_kept
+    return s_out[:s_kept].copy(), s_starts[: groups + 1].copy(), t_out[:t_kept].copy(), t_starts[: groups + 1].copy()
+
+
+@njit(cache=True, nogil=True)
+def count_products(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, sign: int, per_row: Any) -> int:
+    """Pairs of each group: every ``s`` with every ``t``.
+
+    ``per_row`` (empty if not wanted) gets for each row the pairs it takes part in, on either side.
+    """
+    total = 0
+    for g in range(len(s_starts) - 1):
+        ns, nt = s_starts[g + 1] - s_starts[g], t_starts[g + 1] - t_starts[g]
+        total += ns * nt
+        if len(per_row):
+            for i in range(s_starts[g], s_starts[g + 1]):
+                per_row[s_rows[i]] += sign * nt
+            for i in range(t_starts[g], t_starts[g + 1]):
+                per_row[t_rows[i]] += sign * ns
+    return sign * total
+
+
+@njit(cache=True, nogil=True)
+def count_below(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, sign: int, per_row: Any) -> int:
+    """Pairs of each group with ``a < b``, where ``a`` and ``b`` ascend within groups: one walk along both sides."""
+    total = 0
+    for g in range(len(s_starts) - 1):
+        s0, s1, t0, t1 = s_starts[g], s_starts[g + 1], t_starts[g], t_starts[g + 1]
+        i = s0
+        for j in range(t0, t1):
+            while i < s1 and a[i] < b[j]:
+                i += 1
+            total += i - s0
+            if len(per_row):
+                per_row[t_rows[j]] += sign * (i - s0)
+        if len(per_row):
+            j = t0
+            for i in range(s0, s1):
+                while j < t1 and b[j] <= a[i]:
+                    j += 1
+                per_row[s_rows[i]] += sign * (t1 - j)
+    return sign * total
+
+
+@njit(cache=True, nogil=True)
+def same_group(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, marks: Any) -> Any:
+    """Rows that stand on both sides of one group, and so pair with themselves. ``marks`` is -1 for every row of the table."""
+    found = np.empty(min(len(s_rows), len(t_rows)), np.int32)
+    n = 0
+    for g in range(len(s_starts) - 1):
+        for i in range(s_starts[g], s_starts[g + 1]):
+            marks[s_rows[i]] = g
+        for j in range(t_starts[g], t_starts[g + 1]):
+            if marks[t_rows[j]] == g:
+                found[n] = t_rows[j]
+                n += 1
+    return found[:n].copy()

@@ -1,0 +1,149 @@
+"""Sets of pairs of rows, held as groups: every ``s`` of a group with every ``t`` of it.
+
+This is FACET's "pair of tids" (section 3.2) for all groups at once: rows laid out group after group, in two arrays when
+the two sides differ and in one when they do not (*reflexive*). Groups without a pair of different rows are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rowlaw.kernels import groups as kernels
+from rowlaw.kernels.sort import sort_keys
+
+KEY_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Rows laid out group after group."""
+
+    rows: np.ndarray
+    starts: np.ndarray
+
+    def sorted_by(self, columns: Sequence[Sorted]) -> tuple[np.ndarray, np.ndarray]:
+        """Keys that order by group and then by the columns, sorted, and the places they came from.
+
+        Columns that do not fit into 64 bits together are sorted one after the other, the last first.
+        """
+        if _span(self.groups, columns).bit_length() > KEY_BITS and len(columns) > 1:
+            _, first = Side(self.rows, self.starts).sorted_by(columns[1:])
+            side = Side(self.rows[first], self.starts)
+            keys, order = side.sorted_by(columns[:1])
+            return keys, first[order]
+        span = _span(self.groups, columns)
+        bits = max(1, (span - 1).bit_length())
+        keys = np.zeros(len(self.rows), np.uint32 if bits <= 32 else np.uint64)
+        if self.groups > 1:
+            kernels.group_numbers(self.starts, keys)
+        for column in columns:
+            kernels.extend_keys(keys, self.rows, column.codes, keys.dtype.type(column.width), column.descending)
+        return sort_keys(keys, bits)
+
+    @property
+    def groups(self) -> int:
+        return len(self.starts) - 1
+
+    def arranged(self, columns: Sequence[Sorted]) -> Side:
+        """The same groups, each laid out in order of the columns."""
+        return Side(self.rows[self.sorted_by(columns)[1]], self.starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A column to sort by; codes lie in ``-1 .. width - 2``."""
+
+    codes: np.ndarray
+    width: int
+    descending: bool = False
+
+
+def _span(groups: int, columns: Sequence[Sorted]) -> int:
+    span = max(1, groups)
+    for column in columns:
+        span *= column.width
+    return span
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A column of ``s`` beside a column of ``t``, on one scale; codes lie in ``-1 .. width - 2``."""
+
+    left: np.ndarray
+    right: np.ndarray
+    width: int
+
+    @property
+    def same(self) -> bool:
+        return self.left is self.right
+
+    @property
+    def of_s(self) -> Sorted:
+        return Sorted(self.left, self.width)
+
+    @property
+    def of_t(self) -> Sorted:
+        return Sorted(self.right, self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Pairs of rows as groups."""
+
+    s: Side
+    t: Side
+
+    @staticmethod
+    def whole(s_rows: np.ndarray, t_rows: np.ndarray) -> Groups:
+        """All pairs of the given rows."""
+        s = Side(s_rows, np.array([0, len(s_rows)], np.int64))
+        return Groups(s, s if t_rows is s_rows else Side(t_rows, np.array([0, len(t_rows)], np.int64)))
+
+    @property
+    def reflexive(self) -> bool:
+        return self.s is self.t
+
+    @property
+    def number(self) -> int:
+        return len(self.s.starts) - 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of both sides: what further work is linear in."""
+        return len(self.s.rows) + (0 if self.reflexive else len(self.t.rows))
+
+    def refine(self, equal: Sequence[Compared]) -> Groups:
+        """The pairs that agree on all of ``equal`` (FACET section 5.1): a radix sort for every 64 bits of key."""
+        refined, rest = self, list(equal)
+        while rest:
+            batch = [rest.pop(0)]
+            while rest and _span(refined.number, [c.of_s for c in (*batch, rest[0])]).bit_length() <= KEY_BITS:
+                batch.append(rest.pop(0))
+            refined = refined._agreeing(batch)
+        return refined
+
+    def _agreeing(self, equal: Sequence[Compared]) -> Groups:
+        s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
+        if self.reflexive and all(c.same for c in equal):
+            side = Side(*kernels.stripped(s_keys, s_order, self.s.rows))
+            return Groups(side, side)
+        t_keys, t_order = self.t.sorted_by([c.of_t for c in equal])
+        s_rows, s_starts, t_rows, t_starts = kernels.matched(s_keys, s_order, self.s.rows, t_keys, t_order, self.t.rows)
+        return Groups(Side(s_rows, s_starts), Side(t_rows, t_starts))
+
+    def arranged(self, by: Compared, *, descending: bool = False) -> Groups:
+        """The same groups, each side laid out in order of its column."""
+        s = self.s.arranged([Sorted(by.left, by.width, descending)])
+        if self.reflexive and by.same:
+            return Groups(s, s)
+        return Groups(s, self.t.arranged([Sorted(by.right, by.width, descending)]))
+
+    def on_both_sides(self, rows: int) -> np.ndarray:
+        """Rows that pair with themselves; ``rows`` is the number of rows of the table."""
+        if self.reflexive:
+            return self.s.rows
+        marks = np.full(rows, -1, np.int32)
+        return kernels.same_group(self.s.rows, self.s.starts, self.t.rows, self.t.starts, marks)
