@@ -116,7 +116,10 @@ def operand_value(operand: Operand, table: Table, s: int, t: int) -> Any:
 
 def holds(predicate: Predicate, table: Table, s: int, t: int, nulls: Nulls) -> bool:
     """Whether rows ``s`` and ``t`` make the predicate true."""
-    return compare(operand_value(predicate.left, table, s, t), operand_value(predicate.right, table, s, t), predicate.op, nulls)
+    left, right = operand_value(predicate.left, table, s, t), operand_value(predicate.right, table, s, t)
+    if isinstance(predicate.right, Constant) and isinstance(left, float) and isinstance(right, Decimal):
+        right = float(right)  # against floats a literal such as 0.1 means the float that is written so
+    return compare(left, right, predicate.op, nulls)
 
 
 def violations(rule: Rule, table: Table, nulls: Nulls) -> list[tuple[int, ...]]:

@@ -121,8 +121,13 @@ def test_under_spark_submit_its_settings_stay(script):
         print(spark.conf.get("spark.pyspark.python", "unset"), spark.range(3).mapInArrow(lambda batches: batches, "id long").count())
     """
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    options = ("--master", "local[1]", "--name", "mine", "--conf", "spark.sql.shuffle.partitions=3", "--conf", "spark.ui.enabled=false")
-    done = script(text, command=(str(submit), *options), PYSPARK_PYTHON=sys.executable)
+    conf = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1", *cds.options(find_java())]),
+    }
+    options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    done = script(text, command=(str(submit), "--master", "local[1]", "--name", "mine", *options), PYSPARK_PYTHON=sys.executable)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == ["mine local[1] 3", "unset 3"]
 

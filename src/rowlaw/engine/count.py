@@ -15,12 +15,11 @@ from itertools import combinations
 import numpy as np
 
 from rowlaw.engine.compile import Comparison, Compiled
-from rowlaw.kernels import dominance, groups as kernels
+from rowlaw.engine.inequality import coordinates, descending
+from rowlaw.kernels import dominance
+from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Groups, Side, Sorted
 from rowlaw.rules.model import Op
-
-_NOTHING = np.zeros(0, np.int64)
-_INT32_WIDTH = 1 << 28  # wider columns do not fit 32 bits once a coordinate has been doubled twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,9 @@ class _Term:
         # Splitting goes first by the column with fewest values: it is done with after the fewest splits.
         ordered = sorted(inequalities, key=lambda c: c.columns.width)
         by = ordered[-2] if len(ordered) > 1 else ordered[0]
-        arranged = groups.arranged(by.columns, descending=by.op in (Op.GT, Op.GE))
+        arranged = groups.arranged(by.columns, descending=descending(by.op))
         s, t = arranged.s, arranged.t
-        a, b = zip(*(_coordinates(c, s.rows, t.rows) for c in ordered), strict=True)
+        a, b = zip(*(coordinates(c, s.rows, t.rows) for c in ordered), strict=True)
         if len(ordered) == 1:
             return int(kernels.count_below(s.rows, s.starts, t.rows, t.starts, a[0], b[0], self.sign, self.per_row))
         return int(dominance.count_dominated(s.rows, s.starts, t.rows, t.starts, np.stack(a), np.stack(b), self.sign, self.per_row))
@@ -118,12 +117,3 @@ def _without_ties(inequalities: Sequence[Comparison]) -> list[tuple[list, list[C
             grown += [([*equal, c.columns], rest) for equal, rest in cases]
         cases = grown
     return cases
-
-
-def _coordinates(c: Comparison, s: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Integers ``a`` for the ``s`` rows and ``b`` for the ``t`` rows such that the inequality is ``a < b``."""
-    wide = np.int32 if c.columns.width < _INT32_WIDTH else np.int64
-    a, b = c.columns.left[s].astype(wide) + 1, c.columns.right[t].astype(wide) + 1
-    if c.op in (Op.GT, Op.GE):
-        a, b = c.columns.width - a, c.columns.width - b
-    return 2 * a, 2 * b + (1 if c.op & Op.EQ else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ def position(values: pa.Array, value: Any) -> tuple[int, bool]:
     """
     if isinstance(value, dt.datetime):
         value = pa.scalar(value, pa.timestamp("us", "UTC" if value.tzinfo else None)).cast(pa.timestamp("us")).value * 1000
+    if pa.types.is_floating(values.type) and isinstance(value, Decimal):
+        value = float(value)  # against floats a literal such as 0.1 means the float that is written so
     key = _object_at if not pa.types.is_timestamp(values.type) else _nanoseconds_at
     place = bisect.bisect_left(range(len(values)), value, key=lambda i: key(values, i))
     return place, place < len(values) and key(values, place) == value

@@ -1,0 +1,240 @@
+"""Cutting groups of pairs into smaller ones by an inequality or a difference, and writing pairs out.
+
+Every kernel here works from a cursor up to a limit and says where it stopped, so that the caller can go depth-first
+with bounded memory. Sides ascend within groups by the coordinates ``a`` and ``b``, and ``a < b`` is the inequality.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def cut_below(s_starts: Any, t_starts: Any, a: Any, b: Any, group: int, place: int, limit: int) -> Any:
+    """Hash-sort-merge (FACET section 5.3) on sorted sides: the ``s`` of equal or neighbouring values with the ``t`` above them.
+
+    Gives ranges ``(s_from, s_to, t_from, t_to)`` of places and the cursor after them. Neighbouring values with nothing
+    of ``t`` between them stay together.
+    """
+    ranges = np.empty((1024, 4), np.int64)
+    n, size = 0, 0
+    while group < len(s_starts) - 1:
+        s1, t1 = s_starts[group + 1], t_starts[group + 1]
+        i = max(place, s_starts[group])
+        j = t_starts[group]
+        while i < s1:
+            while j < t1 and b[j] <= a[i]:
+                j += 1
+            if j == t1:
+                break
+            k = i + 1
+            while k < s1 and a[k] < b[j]:
+                k += 1
+            if n and size + (k - i) + (t1 - j) > limit:
+                return ranges[:n], group, i
+            if n == len(ranges):
+                ranges = np.concatenate((ranges, np.empty_like(ranges)))
+            ranges[n, 0], ranges[n, 1], ranges[n, 2], ranges[n, 3] = i, k, j, t1
+            size += (k - i) + (t1 - j)
+            n += 1
+            i = k
+        group += 1
+        place = 0
+    return ranges[:n], group, np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def cut_unequal(s_starts: Any, t_starts: Any, a: Any, b: Any, group: int, place: int, limit: int) -> Any:
+    """The ``s`` of each value with the ``t`` of all others (FACET section 5.2).
+
+    On a sorted side "all others" is two ranges: ``(s_from, s_to, t_from, t_to)`` is the range to leave out of the group's.
+    """
+    ranges = np.empty((1024, 6), np.int64)
+    n, size = 0, 0
+    while group < len(s_starts) - 1:
+        s1, t0, t1 = s_starts[group + 1], t_starts[group], t_starts[group + 1]
+        i = max(place, s_starts[group])
+        j = t0
+        while i < s1:
+            k = i + 1
+            while k < s1 and a[k] == a[i]:
+                k += 1
+            while j < t1 and b[j] < a[i]:
+                j += 1
+            e = j
+            while e < t1 and b[e] == a[i]:
+                e += 1
+            others = (t1 - t0) - (e - j)
+            if others:
+                if n and size + (k - i) + others > limit:
+                    return ranges[:n], group, i
+                if n == len(ranges):
+                    ranges = np.concatenate((ranges, np.empty_like(ranges)))
+                ranges[n, 0], ranges[n, 1], ranges[n, 2], ranges[n, 3] = i, k, t0, j
+                ranges[n, 4], ranges[n, 5] = e, t1
+                size += (k - i) + others
+                n += 1
+            i = k
+        group += 1
+        place = 0
+    return ranges[:n], group, np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def gather(ranges: Any, rows: Any, first: int) -> Any:
+    """Rows of ranges (pairs of columns from ``first`` on, one or two of them), laid out group after group."""
+    n = len(ranges)
+    starts = np.zeros(n + 1, np.int64)
+    last = ranges.shape[1] if first else 2
+    for g in range(n):
+        size = 0
+        for c in range(first, last, 2):
+            size += ranges[g, c + 1] - ranges[g, c]
+        starts[g + 1] = starts[g] + size
+    out = np.empty(starts[n], np.int32)
+    k = 0
+    for g in range(n):
+        for c in range(first, last, 2):
+            for i in range(ranges[g, c], ranges[g, c + 1]):
+                out[k] = rows[i]
+                k += 1
+    return out, starts
+
+
+@njit(cache=True, nogil=True)
+def _next_bit(words: Any, summary: Any, start: int) -> int:
+    """The first set bit from ``start`` on, or -1. ``summary`` has a bit for each word that is not empty."""
+    word = start >> 6
+    if word >= len(words):
+        return -1
+    value = words[word] & (~np.uint64(0) << np.uint64(start & 63))
+    if value == 0:
+        block = (word + 1) >> 6
+        if block >= len(summary):
+            return -1
+        rest = summary[block] & (~np.uint64(0) << np.uint64((word + 1) & 63))
+        while rest == 0:
+            block += 1
+            if block >= len(summary):
+                return -1
+            rest = summary[block]
+        word = (block << 6) + _lowest(rest)
+        value = words[word]
+    return (word << 6) + _lowest(value)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _lowest(value: Any) -> int:
+    """The place of the lowest set bit, by halving."""
+    n = 0
+    if value & np.uint64(0xFFFFFFFF) == 0:
+        n += 32
+        value >>= np.uint64(32)
+    if value & np.uint64(0xFFFF) == 0:
+        n += 16
+        value >>= np.uint64(16)
+    if value & np.uint64(0xFF) == 0:
+        n += 8
+        value >>= np.uint64(8)
+    if value & np.uint64(0xF) == 0:
+        n += 4
+        value >>= np.uint64(4)
+    if value & np.uint64(0x3) == 0:
+        n += 2
+        value >>= np.uint64(2)
+    if value & np.uint64(0x1) == 0:
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def ie_join(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, t_order: Any, group: int, place: int, limit: int) -> Any:
+    """IEJoin (FACET section 5.3): two inequalities at once, ``a[0] < b[0]`` and ``a[1] < b[1]``.
+
+    Both sides ascend by the first inequality, and ``t_order`` lists the places of ``t`` by the second, group after
+    group. Going down the first, every ``t`` that comes into reach sets its bit in the order of the second; the partners of an
+    ``s`` are the bits above its own place there. The bitmap only grows while a group is worked through; neighbours with
+    the same partners stay together.
+    """
+    longest = 0
+    for g in range(len(t_starts) - 1):
+        longest = max(longest, t_starts[g + 1] - t_starts[g])
+    s_out, t_out = np.empty(limit + len(s_rows), np.int32), np.empty(limit + longest, np.int32)
+    s_ends, t_ends = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    words = np.zeros((longest >> 6) + 1, np.uint64)
+    summary = np.zeros((len(words) >> 6) + 1, np.uint64)
+    rank = np.empty(longest, np.int64)
+    n, s_n, t_n = 0, 0, 0
+    while group < len(s_starts) - 1:
+        s0, s1, t0, t1 = s_starts[group], s_starts[group + 1], t_starts[group], t_starts[group + 1]
+        size = t1 - t0
+        words[: (size >> 6) + 1] = 0
+        summary[:] = 0
+        for k in range(size):
+            rank[t_order[t0 + k] - t0] = k
+        i = s1 - 1 - place
+        j = t1 - 1
+        last_low, last_j, open_group = -1, -1, False
+        while i >= s0:
+            while j >= t0 and b[0, j] > a[0, i]:
+                bit = rank[j - t0]
+                words[bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+                summary[bit >> 12] |= np.uint64(1) << np.uint64((bit >> 6) & 63)
+                j -= 1
+            low, high = 0, size  # first place in the second order with b above a
+            while low < high:
+                middle = (low + high) >> 1
+                if b[1, t_order[t0 + middle]] <= a[1, i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if open_group and low == last_low and j == last_j:
+                s_out[s_n] = s_rows[i]
+                s_n += 1
+                s_ends[n - 1] = s_n
+            else:
+                if t_n >= limit or s_n >= limit:
+                    return s_out[:s_n], s_ends[:n], t_out[:t_n], t_ends[:n], group, s1 - 1 - i
+                begin = t_n
+                bit = _next_bit(words, summary, low)
+                while bit >= 0:
+                    t_out[t_n] = t_rows[t_order[t0 + bit]]
+                    t_n += 1
+                    bit = _next_bit(words, summary, bit + 1)
+                last_low, last_j, open_group = low, j, t_n > begin
+                if open_group:
+                    if n == len(s_ends):
+                        s_ends, t_ends = np.append(s_ends, s_ends), np.append(t_ends, t_ends)
+                    s_out[s_n] = s_rows[i]
+                    s_n += 1
+                    s_ends[n], t_ends[n] = s_n, t_n
+                    n += 1
+            i -= 1
+        group += 1
+        place = 0
+    return s_out[:s_n], s_ends[:n], t_out[:t_n], t_ends[:n], group, np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def write_pairs(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, group: int, place: int, limit: int) -> Any:
+    """Pairs of different rows of the groups, from a cursor, up to ``limit`` of them (more by at most one ``s``)."""
+    longest = 0
+    for g in range(group, len(t_starts) - 1):
+        longest = max(longest, t_starts[g + 1] - t_starts[g])
+    s_out, t_out = np.empty(limit + longest, np.int32), np.empty(limit + longest, np.int32)
+    n = 0
+    while group < len(s_starts) - 1:
+        for i in range(s_starts[group] + place, s_starts[group + 1]):
+            if n >= limit:
+                return s_out[:n].copy(), t_out[:n].copy(), group, i - s_starts[group]
+            s = s_rows[i]
+            for j in range(t_starts[group], t_starts[group + 1]):
+                t = t_rows[j]
+                s_out[n], t_out[n] = s, t
+                n += s != t
+        group += 1
+        place = 0
+    return s_out[:n].copy(), t_out[:n].copy(), group, 0
