@@ -9,8 +9,6 @@
 Columns draw from few values that all columns of a table share, so that ties, duplicates and cross-column matches abound.
 """
 
-# ruff: noqa: DTZ001, DTZ901 - timestamps have no time zone here
-
 from __future__ import annotations
 
 import datetime as dt

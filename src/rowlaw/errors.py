@@ -70,10 +70,19 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "NO_SUCH_FILE": ("no file, folder or glob {path!r}{hint}", BAD_INPUT),
     "EMPTY_FILE": ("{path}: the file is empty; a table needs at least a header line", BAD_INPUT),
     "NO_COLUMNS": ("{source}: the table has no columns", BAD_INPUT),
-    "RAGGED_ROW": ("{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give the delimiter", BAD_INPUT),
-    "BAD_ENCODING": ("{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example encoding='latin-1'", BAD_INPUT),
+    "RAGGED_ROW": (
+        "{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give the delimiter",
+        BAD_INPUT,
+    ),
+    "BAD_ENCODING": (
+        "{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example encoding='latin-1'",
+        BAD_INPUT,
+    ),
     "BAD_FILE": ("{path}: {problem}", BAD_INPUT),
-    "BAD_VALUE": ("{path}{where}, column {column!r}: {value!r} is not a {type}; give another type for the column or fix the value", BAD_INPUT),
+    "BAD_VALUE": (
+        "{path}{where}, column {column!r}: {value!r} is not a {type}; give another type for the column or fix the value",
+        BAD_INPUT,
+    ),
     "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of them", BAD_INPUT),
     "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or flatten it", BAD_INPUT),
     "UNKNOWN_FORMAT": ("{path}: cannot tell the format; give it, for example format='csv'", BAD_INPUT),

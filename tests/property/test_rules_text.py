@@ -1,7 +1,5 @@
 """Rule text and rule files on generated rules: what is written is read back the same, and nothing else gets through."""
 
-# ruff: noqa: DTZ001  timestamps in rules are local times
-
 import datetime as dt
 import os
 import random

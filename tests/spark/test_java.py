@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rowlaw.cache import cache_dir, numba_cache
 from rowlaw.errors import RowlawError
 from rowlaw.spark import java
-from rowlaw.spark.cache import cache_dir, numba_cache
 
 TOOLS = ("bash", "sh", "env", "dirname", "basename", "head", "ps", "uname", "cat", "nice", "rm", "mkdir", "chmod")
 

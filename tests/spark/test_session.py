@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rowlaw.cache import numba_cache
 from rowlaw.errors import RowlawError
 from rowlaw.spark import cds, warm
-from rowlaw.spark.cache import numba_cache
 from rowlaw.spark.java import Java, find_java
 from rowlaw.spark.session import session, settings
 
@@ -68,6 +68,8 @@ def test_another_master_than_the_running_one_is_refused(spark):
     assert session(master="local[*]") is spark
     with pytest.raises(RowlawError, match=r"BAD_OPTION: master='local\[1\]': a session on local\[\*\] is running"):
         session(master="local[1]")
+    with pytest.raises(RowlawError, match="BAD_OPTION"):
+        session(master="sc://localhost")
 
 
 def test_silent_from_start_to_end(script, numba_job, tmp_path):

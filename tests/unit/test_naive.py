@@ -265,7 +265,7 @@ class TestLexicographic:
 
 class TestPredicateSpace:
     def test_operators_by_type(self) -> None:
-        table: naive.Table = {"n": [1], "x": ["a"], "f": [True], "d": [dt.date.min], "m": [dt.datetime.min]}  # noqa: DTZ901
+        table: naive.Table = {"n": [1], "x": ["a"], "f": [True], "d": [dt.date.min], "m": [dt.datetime.min]}
         types: dict[str, naive.TypeClass] = {"n": "number", "x": "text", "f": "boolean", "d": "date", "m": "timestamp"}
         sizes = Counter(q.left.name for q in naive.predicate_space(table, types))
         assert sizes == {"n": 6, "x": 2, "f": 2, "d": 6, "m": 6}

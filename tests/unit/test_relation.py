@@ -35,7 +35,9 @@ def test_bad_row_ids(ids, problem):
 
 def test_columns_of_different_types_on_one_scale():
     big = 2**53
-    with relation_of(i=[big, big + 1, -1, None], f=[float(big), -1.0, 0.5, None], d=[Decimal("0.5"), Decimal(-1), None, Decimal(7)]) as relation:
+    with relation_of(
+        i=[big, big + 1, -1, None], f=[float(big), -1.0, 0.5, None], d=[Decimal("0.5"), Decimal(-1), None, Decimal(7)]
+    ) as relation:
         i, f = relation.aligned("i", "f")
         assert (i[0] == f[0], i[1] > f[0], i[2] == f[1], i[3]) == (True, True, True, -1)
         d, f = relation.aligned("d", "f")
@@ -44,7 +46,14 @@ def test_columns_of_different_types_on_one_scale():
 
 def test_position_of_literals():
     values = pa.array([1, 5, 9])
-    assert [position(values, v) for v in (0, 1, 3, 9, 10, Decimal("5.0"))] == [(0, False), (0, True), (1, False), (2, True), (3, False), (1, True)]
+    assert [position(values, v) for v in (0, 1, 3, 9, 10, Decimal("5.0"))] == [
+        (0, False),
+        (0, True),
+        (1, False),
+        (2, True),
+        (3, False),
+        (1, True),
+    ]
     stamps = pa.array([dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)], pa.timestamp("ns"))
     assert position(stamps, dt.datetime(2020, 1, 2)) == (1, True)
     assert position(stamps, dt.datetime(2020, 1, 1, 12)) == (1, False)

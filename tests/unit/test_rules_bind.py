@@ -1,7 +1,5 @@
 """Rules against the columns of a table."""
 
-# ruff: noqa: DTZ001  timestamps in rules are local times
-
 import datetime as dt
 
 import pytest

@@ -1,7 +1,5 @@
 """The rule model: what is equal, what is refused."""
 
-# ruff: noqa: DTZ001  timestamps in rules are local times
-
 import datetime as dt
 import pickle
 from decimal import Decimal

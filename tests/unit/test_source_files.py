@@ -4,9 +4,9 @@ import gzip
 from datetime import date
 
 import pyarrow as pa
-import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from rowlaw.errors import RowlawError
 from rowlaw.relation import encode
@@ -26,7 +26,9 @@ def write(tmp_path, name, text, encoding="utf-8"):
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 def test_delimiter_is_detected(tmp_path, delimiter):
-    path = write(tmp_path, "t.csv", f"a{delimiter}b\n1{delimiter}x,y;z w\n" if delimiter not in ",;" else f"a{delimiter}b\n1{delimiter}x y\n")
+    path = write(
+        tmp_path, "t.csv", f"a{delimiter}b\n1{delimiter}x,y;z w\n" if delimiter not in ",;" else f"a{delimiter}b\n1{delimiter}x y\n"
+    )
     assert read(path).column_names == ["a", "b"]
 
 
@@ -59,7 +61,7 @@ def test_value_that_has_not_the_type_given(tmp_path):
 
 
 def test_null_spellings_are_null_in_typed_columns_only(tmp_path):
-    table = read(write(tmp_path, "t.csv", "n,w,q\n1,NA,\"\"\nNA,x,\n"))
+    table = read(write(tmp_path, "t.csv", 'n,w,q\n1,NA,""\nNA,x,\n'))
     assert table.to_pylist() == [{"n": 1, "w": "NA", "q": ""}, {"n": None, "w": "x", "q": None}]
 
 

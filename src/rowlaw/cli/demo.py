@@ -17,7 +17,9 @@ def show() -> None:
     with as_file(files("rowlaw.cli") / "data") as folder:
         rules = load(folder / "staff.yaml")
         with encode(open_source(folder / "staff.csv"), row_id="id") as relation:
-            console.print(f"The table staff: {relation.rows} rows and {len(relation.columns)} columns, encoded in {relation.nbytes:,} bytes.")
+            console.print(
+                f"The table staff: {relation.rows} rows and {len(relation.columns)} columns, encoded in {relation.nbytes:,} bytes."
+            )
             console.print(_columns(relation))
             console.print("Its rules:")
             console.print(_rules(rules, relation))

@@ -18,7 +18,7 @@ from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.inequality import coordinates, descending
 from rowlaw.kernels import dominance
 from rowlaw.kernels import groups as kernels
-from rowlaw.relation.groups import Groups, Side, Sorted
+from rowlaw.relation.groups import Compared, Groups, Side, Sorted
 from rowlaw.rules.model import Op
 
 
@@ -63,7 +63,7 @@ class _Term:
         if groups.number == 0:
             return 0
         if groups.reflexive and len(inequalities) > 1 and all(c.columns.same for c in inequalities):
-            return sum(self._strict(groups.refine(equal), strict) for equal, strict in _without_ties(inequalities))
+            return sum(self._strict(groups.refine(equal), strict) for equal, strict in strict_cases(inequalities))
         return self._all(groups, inequalities) - self._with_itself(groups, inequalities)
 
     def _strict(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
@@ -107,9 +107,9 @@ class _Term:
         return self.sign * len(rows)
 
 
-def _without_ties(inequalities: Sequence[Comparison]) -> list[tuple[list, list[Comparison]]]:
+def strict_cases(inequalities: Sequence[Comparison]) -> list[tuple[list[Compared], list[Comparison]]]:
     """Weak inequalities as disjoint cases: ``<=`` is ``=`` or ``<``. Each case is columns that agree and strict inequalities."""
-    cases: list[tuple[list, list[Comparison]]] = [([], [])]
+    cases: list[tuple[list[Compared], list[Comparison]]] = [([], [])]
     for c in inequalities:
         strict = Comparison(c.predicate, c.columns, Op(c.op & ~Op.EQ))
         grown = [(equal, [*rest, strict]) for equal, rest in cases]

@@ -44,7 +44,13 @@ class Stage:
                 yield from inequality.differing(groups, self.comparisons[0])
 
     def __str__(self) -> str:
-        names = {"equal": "group by", "hsm": "hash-sort-merge on", "bhsm": "hash-sort-merge with bins on", "iejoin": "IEJoin on", "differ": "differ on"}
+        names = {
+            "equal": "group by",
+            "hsm": "hash-sort-merge on",
+            "bhsm": "hash-sort-merge with bins on",
+            "iejoin": "IEJoin on",
+            "differ": "differ on",
+        }
         return f"{names[self.algorithm]} {' and '.join(str(c.predicate) for c in self.comparisons)} ({self.because})"
 
 
@@ -56,7 +62,9 @@ class Plan:
     stages: tuple[Stage, ...]
 
     def __str__(self) -> str:
-        sides = f"{len(self.rule.s):,} rows" if self.rule.s is self.rule.t else f"{len(self.rule.s):,} rows for s, {len(self.rule.t):,} for t"
+        sides = (
+            f"{len(self.rule.s):,} rows" if self.rule.s is self.rule.t else f"{len(self.rule.s):,} rows for s, {len(self.rule.t):,} for t"
+        )
         lines = [f"start with all pairs of {sides}", *map(str, self.stages)]
         return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, 1))
 

@@ -3,6 +3,6 @@
 Compiled code is kept in the user's cache folder, so the folder is chosen before Numba is loaded.
 """
 
-from rowlaw.spark.cache import numba_cache
+from rowlaw.cache import numba_cache
 
 numba_cache()

@@ -104,7 +104,7 @@ def _brute(points: Any, places: Any, first: int, counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _pivot(points: Any, dim: int, places: Any) -> int:
+def _pivot(points: Any, dim: int, places: Any) -> Any:
     """A value near the median that leaves elements on both sides of "below it", or -1 if all values are equal."""
     n = len(places)
     sample = np.empty(min(n, _SAMPLE), points.dtype)

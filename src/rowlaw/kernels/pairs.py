@@ -151,7 +151,9 @@ def _lowest(value: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def ie_join(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, t_order: Any, group: int, place: int, limit: int) -> Any:
+def ie_join(
+    s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, t_order: Any, group: int, place: int, limit: int
+) -> Any:
     """IEJoin (FACET section 5.3): two inequalities at once, ``a[0] < b[0]`` and ``a[1] < b[1]``.
 
     Both sides ascend by the first inequality, and ``t_order`` lists the places of ``t`` by the second, group after

@@ -223,7 +223,7 @@ def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Pa
         try:
             column = merge([part.values() for part in task.parts], task.wanted, task.infer)
         except RowlawError as error:
-            raise _placed(error, source, task.name) from None
+            raise RowlawError(error.condition, **{**error.parameters, "column": task.name}) from None
         write_dictionary(home, task.index, column.values)
         codes = np.memmap(path, np.int32, "r+", 4 * rows * task.index, (rows,)) if rows else np.zeros(0, np.int32)
         start = 0
@@ -235,22 +235,24 @@ def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Pa
     # the longest first: merging is dominated by the columns with most distinct values
     tasks.sort(key=lambda task: -sum(os.path.getsize(f"{p.path}.values") if p.path else 0 for p in task.parts))
     in_hand = any(part.data is not None for column in parts for part in column)
-    found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}")
+    try:
+        found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}")
+    except RowlawError as error:
+        raise _placed(error, source) from None
     return [column for _, column in sorted(zip((t.index for t in tasks), found, strict=True), key=lambda pair: pair[0])]
 
 
-def _placed(error: RowlawError, source: Source, column: str) -> RowlawError:
+def _placed(error: RowlawError, source: Source) -> RowlawError:
     """A value that does not have the type wanted, with the file and line it stands on."""
     if error.condition != "BAD_VALUE":
         return error
-    value = error.parameters["value"]
     path, where = source.name, ""
-    if isinstance(source, FileSource):
-        for split in source.splits:
-            if isinstance(split, CsvSplit) and (line := find_value(split.path, split.dialect, split.names.index(column), value)):
-                path, where = split.path, f", line {line}"
-                break
-    return RowlawError("BAD_VALUE", **{**error.parameters, "path": path, "where": where, "column": column})
+    column, value = error.parameters["column"], error.parameters["value"]
+    for split in source.splits if isinstance(source, FileSource) else ():
+        if isinstance(split, CsvSplit) and (line := find_value(split.path, split.dialect, split.names.index(column), value)):
+            path, where = split.path, f", line {line}"
+            break
+    return RowlawError("BAD_VALUE", **{**error.parameters, "path": path, "where": where})
 
 
 def _check_row_id(relation: Relation) -> None:

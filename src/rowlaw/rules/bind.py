@@ -71,5 +71,3 @@ def _hint(literal: Constant, wanted: TypeClass) -> str:
     if wanted == "date" and isinstance(value, dt.datetime):
         return f"; write date '{value.date().isoformat()}'"
     return "; write true or false" if wanted == "boolean" and value in (0, 1) else ""
-
-

@@ -174,5 +174,3 @@ def _named(id: str, rule: Ruleish) -> NamedRule:
         parsed = parse_located(rule, rule=str(id))
         return NamedRule(id, parsed.rule, origin=parsed)
     return NamedRule(id, rule)
-
-

@@ -14,6 +14,7 @@ from rowlaw.source.types import checked_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
 
 
 def is_spark(frame: object) -> bool:
@@ -55,17 +56,41 @@ def arrow_table(frame: Any) -> pa.Table:
     raise RowlawError("NOT_A_TABLE", type=type(frame).__name__)
 
 
-def spark_source(frame: DataFrame, name: str, types: Mapping[str, pa.DataType] | None = None) -> FrameSource:
-    from pyspark.sql.pandas.types import to_arrow_type  # type: ignore[import-untyped, unused-ignore]
+# Spark's types by class name, so that they can be looked up without importing Spark (its own function for this differs between versions).
+_SPARK_TYPES = {
+    "BooleanType": pa.bool_(),
+    "ByteType": pa.int8(),
+    "ShortType": pa.int16(),
+    "IntegerType": pa.int32(),
+    "LongType": pa.int64(),
+    "FloatType": pa.float32(),
+    "DoubleType": pa.float64(),
+    "StringType": pa.string(),
+    "CharType": pa.string(),
+    "VarcharType": pa.string(),
+    "DateType": pa.date32(),
+    "TimestampType": pa.timestamp("us", "UTC"),
+    "TimestampNTZType": pa.timestamp("us"),
+    "NullType": pa.null(),
+}
 
+
+def spark_source(frame: DataFrame, name: str, types: Mapping[str, pa.DataType] | None = None) -> FrameSource:
+    """A Spark DataFrame as a source. Nothing is read yet."""
     fields = []
     seen: set[str] = set()
     for field in frame.schema.fields:
         if field.name in seen:
             raise RowlawError("DUPLICATE_COLUMN", source=name, column=field.name)
         seen.add(field.name)
-        try:
-            fields.append(pa.field(field.name, to_arrow_type(field.dataType)))
-        except Exception:
-            raise RowlawError("UNSUPPORTED_TYPE", source=name, column=field.name, type=field.dataType.simpleString()) from None
+        fields.append(pa.field(field.name, _arrow_type(field, name)))
     return FrameSource(name, checked_schema(pa.schema(fields), name), frame, dict(types or {}))
+
+
+def _arrow_type(field: StructField, source: str) -> pa.DataType:
+    kind = type(field.dataType).__name__
+    if kind == "DecimalType":
+        return pa.decimal128(field.dataType.precision, field.dataType.scale)  # type: ignore[attr-defined]
+    if kind not in _SPARK_TYPES:
+        raise RowlawError("UNSUPPORTED_TYPE", source=source, column=field.name, type=field.dataType.simpleString())
+    return _SPARK_TYPES[kind]

@@ -15,7 +15,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from rowlaw.spark.cache import cache_dir
+from rowlaw.cache import cache_dir
 from rowlaw.spark.java import Java
 
 AOT = 25  # from this Java on the archive is an ahead-of-time cache (JEP 514), which also works for runtimes without an archive of their own

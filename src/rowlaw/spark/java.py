@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rowlaw.cache import cache_dir
 from rowlaw.errors import RowlawError
-from rowlaw.spark.cache import cache_dir
 
 MINIMUM = 17  # the oldest Java that Spark 4 runs on
 VECTOR = "jdk.incubator.vector"

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rowlaw.cache import numba_cache
 from rowlaw.errors import RowlawError
 from rowlaw.spark import cds
-from rowlaw.spark.cache import numba_cache
 from rowlaw.spark.java import find_java
 from rowlaw.spark.launch import launch
 
@@ -41,7 +41,7 @@ def session(frame: object = None, master: str | None = None) -> SparkSession:
     if own is not None:
         return own  # type: ignore[no-any-return]
     with _starting:
-        return _checked(_running() or _new(master or LOCAL), master)
+        return _checked(active_session() or _new(master or LOCAL), master)
 
 
 def settings(master: str, java_options: Sequence[str] = ()) -> dict[str, str]:
@@ -70,7 +70,8 @@ def settings(master: str, java_options: Sequence[str] = ()) -> dict[str, str]:
     return conf
 
 
-def _running() -> SparkSession | None:
+def active_session() -> SparkSession | None:
+    """The session of this process if it has one; never starts one."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -123,9 +124,10 @@ def _by_connect() -> bool:
 
 def _checked(found: SparkSession, master: str | None) -> SparkSession:
     """A wish for another master than that of the running session cannot be met: a process has one Spark context."""
-    if master is not None and not master.startswith("sc://"):
+    if master is not None:
         actual = found.conf.get("spark.master", None)
-        if actual is not None and actual != master:
+        by_connect = type(found).__module__.startswith("pyspark.sql.connect")  # spark.master is then that of the server
+        if not by_connect if master.startswith("sc://") else actual not in (None, master):
             raise RowlawError("BAD_OPTION", option="master", value=master, problem=f"a session on {actual} is running; stop it first")
     return found
 

@@ -1,0 +1,48 @@
+"""Witnesses are violations and are found exactly when there are any; pieces of a rule add up to the rule."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rowlaw.engine.compile import Scales, compile_rule
+from rowlaw.engine.count import count
+from rowlaw.engine.split import split
+from rowlaw.engine.witness import witness
+from rowlaw.relation import encode
+from rowlaw.source import open_source
+from tests import naive
+from tests.strategies import denials, nulls, tables, to_arrow
+
+
+@given(data=st.data(), table=tables(), nulls=nulls())
+def test_witness(data, table, nulls):
+    with encode(open_source(to_arrow(table))) as relation:
+        scales = Scales(relation, nulls)
+        for most in (2, 3, 5):
+            rule = data.draw(denials(table, max_predicates=most))
+            found = witness(compile_rule(rule, scales), relation.rows)
+            expected = naive.violations(rule, table.values, nulls)
+            assert (found is None) == (not expected)
+            assert found is None or found[: rule.arity] in expected
+
+
+@given(data=st.data(), table=tables(), nulls=nulls(), parts=st.integers(1, 5))
+def test_pieces_add_up(data, table, nulls, parts):
+    rule = data.draw(denials(table))
+    with encode(open_source(to_arrow(table))) as relation:
+        compiled = compile_rule(rule, Scales(relation, nulls))
+        whole = count(compiled, relation.rows)
+        found = [count(piece, relation.rows) for piece in split(compiled, parts)]
+        assert sum(c.pairs for c in found) == whole.pairs
+        assert np.array_equal(sum((c.per_row for c in found), np.zeros(relation.rows, np.int64)), whole.per_row)
+
+
+@given(data=st.data(), table=tables(min_rows=1), nulls=nulls())
+def test_a_part_against_a_part(data, table, nulls):
+    rule = data.draw(denials(table).filter(lambda d: d.arity == 2))
+    rows = st.sets(st.integers(0, table.rows - 1))
+    left, right = data.draw(rows), data.draw(rows)
+    with encode(open_source(to_arrow(table))) as relation:
+        compiled = compile_rule(rule, Scales(relation, nulls), np.array(sorted(left), np.int32), np.array(sorted(right), np.int32))
+        expected = [(s, t) for s, t in naive.violations(rule, table.values, nulls) if s in left and t in right]
+        assert count(compiled, relation.rows).pairs == len(expected)
