@@ -17,10 +17,10 @@ WARM_ROWS = 20_000
 
 
 class Ours(Case):
-    """``rowlaw.relation.encode`` in a warm local Spark session."""
+    """``rowlaw.relation.encode`` in a warm local Spark session: as it chooses itself, or always by Spark tasks or by threads."""
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: int, workers: str | None = None) -> None:
+        self.rows, self.workers = rows, workers
 
     def prepare(self) -> None:
         from rowlaw.spark.session import session
@@ -40,8 +40,10 @@ class Ours(Case):
     def _encode(self, path: str) -> dict[str, Any]:
         from rowlaw.relation import encode
         from rowlaw.source import open_source
+        from rowlaw.spark.jobs import DriverThreads, SparkTasks
 
-        relation = encode(open_source(path), session=self.session)
+        workers = {None: None, "spark": SparkTasks(self.session), "threads": DriverThreads()}[self.workers]
+        relation = encode(open_source(path), session=self.session, workers=workers)
         try:
             return {"rows": relation.rows, "distinct": {column.name: int(column.distinct) for column in relation.columns}}
         finally:
@@ -84,16 +86,17 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     here = __name__
     return [
         Comparison(
-            name="encode",
+            name=f"encode {name}",
             size=rows,
-            ours=Contender("rowlaw", f"{here}:Ours", {"rows": rows}),
+            ours=Contender("rowlaw", f"{here}:Ours", {"rows": rows, "workers": workers}),
             peers=(
-                Contender("pyarrow, its threads", f"{here}:PyArrow", {"rows": rows, "threads": None}),
-                Contender("pyarrow, one thread", f"{here}:PyArrow", {"rows": rows, "threads": 1}),
+                Contender("pyarrow, its threads", f"{here}:PyArrow", {"rows": rows, "threads": None}, bar=3.0),
+                Contender("pyarrow, one thread", f"{here}:PyArrow", {"rows": rows, "threads": 1}, bar=3.0),
             ),
             make=partial(_make, rows),
         )
         for rows in options.rows or SIZES
+        for name, workers in (("by Spark tasks", "spark"), ("by threads", "threads"))
     ]
 
 
