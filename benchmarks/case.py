@@ -25,6 +25,10 @@ class Case:
         """The timed part."""
         raise NotImplementedError
 
+    def data_bytes(self) -> int | None:
+        """Size of the data the job works on, for cases whose peak of memory is to be set against it. Asked after the last ``run``."""
+        return None
+
     def close(self) -> None:
         """Let go of sessions and files."""
 
@@ -37,6 +41,11 @@ class Contender:
     case: str
     params: dict[str, Any] = field(default_factory=dict)
     bar: float | None = None  # for a peer: our time divided by its time should be at most this
+    timeout: float | None = None  # seconds for one timed call, where less than the run's own limit will do
+
+    def limit(self, timeout: float) -> float:
+        """Seconds for one timed call in a run whose limit is ``timeout``."""
+        return timeout if self.timeout is None else min(self.timeout, timeout)
 
     def load(self) -> Case:
         module, _, name = self.case.partition(":")
@@ -54,6 +63,7 @@ class Comparison:
     size: int | None = None
     calls: int = 1  # timed calls in one process; the median counts
     make: Callable[[], object] | None = None
+    growth_bar: float | None = None  # our time may grow by this factor when rows grow tenfold
 
     @property
     def title(self) -> str:

@@ -51,6 +51,21 @@ class Record:
         return max((value for m in self.rounds if (value := getattr(m, kind)) is not None), default=None)
 
     @property
+    def memory(self) -> int | None:
+        """Peak in bytes: PSS where the system tells it, else RSS."""
+        return self.peak("pss") or self.peak("rss")
+
+    @property
+    def data(self) -> int | None:
+        """Bytes of the data worked on, where the case tells."""
+        return self.peak("data")
+
+    @property
+    def over_data(self) -> float | None:
+        """The peak of memory as a multiple of the data."""
+        return self.memory / self.data if self.memory and self.data else None
+
+    @property
     def answers(self) -> list[Any]:
         return [answer for m in self.rounds for answer in m.answers if answer is not None]
 
@@ -76,12 +91,12 @@ class Ratio:
 def ratio(ours: Record, peer: Record, timeout: float) -> Ratio | None:
     """How our time compares, or None when that cannot be said."""
     if ours.timed_out and peer.median is not None:
-        value = timeout / peer.median
+        value = ours.contender.limit(timeout) / peer.median
         return Ratio(value, value, value, ">")
     if ours.median is None:
         return None
     if peer.timed_out:
-        value = ours.median / timeout
+        value = ours.median / peer.contender.limit(timeout)
         return Ratio(value, value, value, "<")
     if peer.median is None:
         return None
@@ -121,13 +136,15 @@ def difference(first: Any, second: Any, limit: int = 8) -> list[str]:
     return [f"{canonical(first)[:200]} / {canonical(second)[:200]}"]
 
 
-def growth(records: dict[int, Record]) -> str | None:
-    """How the median grows from the smallest to the largest size, for one contender."""
+def growth(records: dict[int, Record], bar: float | None = None) -> str | None:
+    """How the median grows from the smallest to the largest size, for one contender; ``bar`` is for ten times the rows."""
     known = {size: record.median for size, record in sorted(records.items()) if record.median is not None}
     if len(known) < 2:
         return None
     small, large = min(known), max(known)
-    return f"{known[large] / known[small]:.3g} times the time for {large / small:.3g} times the rows"
+    found = known[large] / known[small]
+    verdict = f"; bar {bar:g}: {'met' if found <= bar else 'missed'}" if bar is not None and large == 10 * small else ""
+    return f"{found:.3g} times the time for {large / small:.3g} times the rows{verdict}"
 
 
 def to_json(comparison: Comparison, records: list[Record], timeout: float) -> dict[str, Any]:
@@ -146,9 +163,11 @@ def to_json(comparison: Comparison, records: list[Record], timeout: float) -> di
             "answer": _kept(record.answers[-1]) if record.answers else None,
         }
         if record.timed_out:
-            entry["timeout_seconds"] = timeout
+            entry["timeout_seconds"] = record.contender.limit(timeout)
         if record.failure is not None:
             entry["failed"] = record.failure.reason
+        if record.over_data is not None:
+            entry |= {"data_bytes": record.data, "peak_over_data": record.over_data}
         if record is not ours:
             found = ratio(ours, record, timeout)
             if found is not None:

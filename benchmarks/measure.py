@@ -32,6 +32,7 @@ class Measurement:
     rss: int | None = None
     pss: int | None = None
     answers: tuple[Any, ...] = ()
+    data: int | None = None  # bytes of the data worked on, where the case tells
     reason: str = ""
     log: str = ""
 
@@ -114,6 +115,7 @@ def _summary(told: list[dict[str, Any]], sampler: Sampler, given_up: str, code: 
         rss=max([*within(sampler.rss_samples, windows), *own_rss], default=None),
         pss=max([*within(sampler.pss_samples, windows), *own_pss], default=None),
         answers=tuple(e["answer"] for e in ends),
+        data=told[-1]["data"] if status == "done" else None,
         reason=reason,
         log="" if status == "done" else log[-LOG_TAIL:],
     )

@@ -41,6 +41,17 @@ def tables(measured: Measured, timeout: float) -> Iterable[Table]:
     yield table
 
 
+def memory_lines(measured: Measured) -> list[str]:
+    """Peaks of memory as multiples of the data, for cases that tell its size."""
+    return [
+        f"peak / encoded size, {comparison.title}, {record.contender.label}: {record.over_data:.3g} "
+        f"({_memory(record)} / {record.data / 2**20:,.0f} MiB)"
+        for comparison, records in measured
+        for record in records
+        if record.over_data is not None and record.data is not None
+    ]
+
+
 def problems(measured: Measured) -> list[Panel]:
     """What must not be overlooked: different answers, answers that change, contenders that broke down."""
     found = []
@@ -62,16 +73,14 @@ def _loud(title: str, lines: list[str]) -> Panel:
 
 def _time(record: Record, timeout: float) -> str:
     if record.timed_out:
-        return f"> {timeout:g} s"
+        return f"> {record.contender.limit(timeout):g} s"
     if record.failure is not None:
         return record.failure.reason if record.failure.status == "missing" else "failed"
     return "" if record.median is None else f"{record.median:.3g} s"
 
 
 def _memory(record: Record) -> str:
-    """PSS where the system tells it, else RSS."""
-    peak = record.peak("pss") or record.peak("rss")
-    return "-" if peak is None else f"{peak / 2**20:,.0f} MiB"
+    return "-" if record.memory is None else f"{record.memory / 2**20:,.0f} MiB"
 
 
 def _cpu(record: Record) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import compare, machine, report, targets
+from benchmarks import compare, machine, plots, report, targets
 from benchmarks.case import Comparison, Options
 from benchmarks.compare import Record
 from benchmarks.measure import Measurement, measure
@@ -53,12 +53,14 @@ def run(target: str, options: Options, console: Console, notes: Console, out: Pa
     measured: Results = [(comparison, rounds(comparison, options, notes)) for comparison in comparisons]
     for part in report.tables(measured, options.timeout):
         console.print(part)
-    for line in _growth(measured):
+    for line in (*_growth(measured), *report.memory_lines(measured)):
         console.print(line)
     problems = report.problems(measured)
     for problem in problems:
         console.print(problem)
-    _write(out or RESULTS / f"{target}.json", target, facts, measured, options)
+    written = out or RESULTS / f"{target}.json"
+    _write(written, target, facts, measured, options)
+    _draw(written, notes)
     return 1 if problems else 0
 
 
@@ -73,9 +75,10 @@ def rounds(comparison: Comparison, options: Options, notes: Console) -> list[Rec
             if record.gave_up:
                 continue
             notes.print(f"[dim]{comparison.title}: round {number + 1} of {options.repeat}, {record.contender.label} ...[/dim]", end=" ")
-            found = measure(record.contender, comparison.calls, options.timeout)
+            limit = record.contender.limit(options.timeout)
+            found = measure(record.contender, comparison.calls, limit)
             record.rounds.append(found)
-            notes.print(f"[dim]{_brief(found, options.timeout)}[/dim]")
+            notes.print(f"[dim]{_brief(found, limit)}[/dim]")
             if found.status == "failed":
                 notes.print(found.log, markup=False, highlight=False)
     return records
@@ -90,11 +93,26 @@ def _brief(found: Measurement, timeout: float) -> str:
 def _growth(measured: Results) -> list[str]:
     """A line per contender that was measured at several sizes of one case."""
     series: dict[tuple[str, str], dict[int, Record]] = defaultdict(dict)
+    bars = {(comparison.name, comparison.ours.label): comparison.growth_bar for comparison, _ in measured}
     for comparison, records in measured:
         for record in records:
             if comparison.size is not None:
                 series[comparison.name, record.contender.label][comparison.size] = record
-    return [f"growth, {name}, {label}: {text}" for (name, label), records in series.items() if (text := compare.growth(records))]
+    return [
+        f"growth, {name}, {label}: {text}"
+        for (name, label), records in series.items()
+        if (text := compare.growth(records, bars.get((name, label))))
+    ]
+
+
+def _draw(results: Path, notes: Console) -> None:
+    try:
+        drawn = plots.draw(results)
+    except ModuleNotFoundError as error:
+        notes.print(f"no plot: {error.name} is not installed")
+    else:
+        if drawn is not None:
+            notes.print(f"plot: {drawn}")
 
 
 def _write(path: Path, target: str, facts: dict[str, Any], measured: Results, options: Options) -> None:

@@ -46,9 +46,10 @@ def _work(spec: dict[str, Any], events: TextIO) -> None:
             cpu = cpu_seconds(me) - before
             everyone = family(me)
             _tell(events, event="end", at=at, wall=wall, cpu=cpu, rss=rss(everyone), pss=pss(everyone), answer=answer)
+        data = case.data_bytes()
     finally:
         case.close()
-    _tell(events, event="done")
+    _tell(events, event="done", data=data)
 
 
 def _tell(events: TextIO, **what: Any) -> None:

@@ -14,16 +14,20 @@ from typing import Literal
 import duckdb
 import pyarrow as pa
 
+from rowlaw.rules.model import Constant, Denial, FunctionalDependency, Key, Rule
+
 Predicate = tuple[str, str, str]
 Nulls = Literal["unknown", "equal"]
 THREADS = 2
 TABLE = "facts"
 
 
-def load(source: Path | pa.Table, threads: int = THREADS, order: Sequence[str] | None = None) -> duckdb.DuckDBPyConnection:
+def load(
+    source: Path | pa.Table, threads: int = THREADS, order: Sequence[str] | None = None, only: Sequence[str] | None = None
+) -> duckdb.DuckDBPyConnection:
     """A connection with the table in memory, rows numbered from 0 in their order (``rowid``), NaN made null.
 
-    ``source`` is a Parquet or CSV file or an Arrow table. ``order``: columns to sort by first.
+    ``source`` is a Parquet or CSV file or an Arrow table. ``order``: columns to sort by first; ``only``: columns to load.
     """
     connection = duckdb.connect(config={"threads": threads})
     if isinstance(source, Path):
@@ -38,10 +42,42 @@ def load(source: Path | pa.Table, threads: int = THREADS, order: Sequence[str] |
         if kind in ("FLOAT", "DOUBLE")
         else quote(column)
         for column, kind, *_ in types
+        if only is None or column in only
     )
     ordered = f" ORDER BY {', '.join(map(quote, order))}" if order else ""
     connection.execute(f"CREATE TABLE {TABLE} AS SELECT {columns} FROM {name}{ordered}")
     return connection
+
+
+def group_pairs(connection: duckdb.DuckDBPyConnection, rule: Rule, nulls: Nulls = "unknown") -> int:
+    """Violating pairs of a key or a functional dependency, by ``GROUP BY``."""
+    match rule:
+        case Key():
+            return key_pairs(connection, rule.columns, nulls)
+        case FunctionalDependency():
+            return fd_pairs(connection, rule.left, rule.right, nulls)
+    raise ValueError(f"{rule} is neither a key nor a functional dependency")
+
+
+def join_pairs(connection: duckdb.DuckDBPyConnection, rule: Rule, nulls: Nulls = "unknown") -> int:
+    """Violating pairs of any rule between two rows, by self-joins."""
+    return sum(denial_pairs(connection, predicates(denial), nulls) for denial in rule.denials)
+
+
+def predicates(denial: Denial) -> list[Predicate]:
+    """The predicates of a denial constraint between columns of two rows.
+
+    >>> from rowlaw.rules import parse
+    >>> predicates(parse("fd (zip) -> city").denials[0])
+    [('s.zip', '=', 't.zip'), ('s.city', '!=', 't.city')]
+    """
+    found = []
+    for predicate in denial.predicates:
+        left, right = predicate.left, predicate.right
+        if isinstance(right, Constant):
+            raise TypeError(f"{predicate} compares with a literal")
+        found.append((f"{left.row}.{left.name}", predicate.op.symbol, f"{right.row}.{right.name}"))
+    return found
 
 
 def key_pairs(connection: duckdb.DuckDBPyConnection, columns: Iterable[str], nulls: Nulls = "unknown") -> int:

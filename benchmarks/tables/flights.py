@@ -32,3 +32,16 @@ def flights() -> pa.Table:
 def cached_flights() -> Path:
     """The table as a Parquet file of the cache."""
     return cached("flights.parquet", lambda draft: pq.write_table(flights(), draft))
+
+
+def cached_legs() -> Path:
+    """Origin, destination and distance of the same flights with every second one turned round: all of them leave New York."""
+
+    def write(draft: Path) -> None:
+        table = flights().select(["origin", "dest", "distance"])
+        turned = pa.array([row % 2 == 1 for row in range(table.num_rows)])
+        origin, dest = table["origin"], table["dest"]
+        table = table.set_column(0, "origin", pc.if_else(turned, dest, origin)).set_column(1, "dest", pc.if_else(turned, origin, dest))
+        pq.write_table(table, draft)
+
+    return cached("flights-legs.parquet", write)

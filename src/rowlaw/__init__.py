@@ -16,20 +16,24 @@ if TYPE_CHECKING:
     from rowlaw.rules import load as load
     from rowlaw.rules import parse as parse
     from rowlaw.source import open_source as open_source
+    from rowlaw.violations import Result as Result
+    from rowlaw.violations import check as check
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Relation": "rowlaw.relation",
+    "Result": "rowlaw.violations",
     "RowlawError": "rowlaw.errors",
     "RuleSet": "rowlaw.rules",
+    "check": "rowlaw.violations",
     "encode": "rowlaw.relation",
     "load": "rowlaw.rules",
     "open_source": "rowlaw.source",
     "parse": "rowlaw.rules",
 }
 
-__all__ = ["Relation", "RowlawError", "RuleSet", "__version__", "encode", "load", "open_source", "parse"]
+__all__ = ["Relation", "Result", "RowlawError", "RuleSet", "__version__", "check", "encode", "load", "open_source", "parse"]
 
 
 def __getattr__(name: str) -> Any:

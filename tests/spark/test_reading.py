@@ -10,9 +10,9 @@ import pytest
 
 from rowlaw.errors import RowlawError
 from rowlaw.relation import encode
-from rowlaw.relation.encode import _Scratch
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import DriverThreads, SparkTasks
+from rowlaw.spark.ship import SharedFolder
 
 ROWS = 5_000
 
@@ -114,7 +114,7 @@ def test_named_errors_come_back_from_workers(spark, tmp_path):
 
 def test_workers_that_do_not_share_files(spark, table, monkeypatch):
     """The mark in the scratch folder is what tells a worker that it shares it: without it, results come back by Spark."""
-    monkeypatch.setattr(_Scratch, "make", staticmethod(lambda folder: _Scratch(str(folder), "no such mark")))
+    monkeypatch.setattr(SharedFolder, "make", staticmethod(lambda folder: SharedFolder(str(folder), "no such mark")))
     _, codes, values = facts(open_source(table), workers=SparkTasks(spark))
     monkeypatch.undo()
     assert np.array_equal(codes, facts(open_source(table))[1])

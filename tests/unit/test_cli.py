@@ -1,8 +1,12 @@
 """The command line."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
 
 ROWLAW = str(Path(sys.executable).with_name("rowlaw"))
 
@@ -15,7 +19,7 @@ def test_help_shows_every_command_with_an_example():
     top = run("--help")
     assert top.returncode == 0
     assert "demo" in top.stdout
-    for command in ["demo"]:
+    for command in ["check", "demo", "explain"]:
         shown = run(command, "--help")
         assert "Example: rowlaw" in shown.stdout
 
@@ -36,3 +40,75 @@ def test_demo_prints_the_encoded_table_and_its_rules():
     assert "12 rows and 9 columns" in shown.stdout
     assert "fd (zip) -> city" in shown.stdout
     assert "\x1b" not in shown.stdout
+
+
+@pytest.fixture
+def people(tmp_path):
+    (tmp_path / "people.csv").write_text("id,zip,city,age\n1,07030,Hoboken,30\n2,07030,Hobken,40\n3,10001,New York,-1\n")
+    (tmp_path / "rules.yaml").write_text(
+        "rules:\n  city: fd (zip) -> city\n  age:\n    rule: not (s.age < 0)\n    because: nobody is that young\n"
+    )
+    return tmp_path
+
+
+def test_check(people):
+    shown = run("check", "people.csv", "rules.yaml", "--rule", "key (id)", "--row-id", "id", cwd=people)
+    assert shown.returncode == 1
+    assert shown.stderr == ""
+    assert "city  broken            2     2  fd (zip) -> city" in shown.stdout
+    assert "R1    holds" in shown.stdout
+    assert "because nobody is that young" in shown.stdout
+    assert "again: rowlaw check people.csv rules.yaml --rule 'key (id)' --row-id id" in shown.stdout
+
+
+def test_check_as_json(people):
+    shown = run("check", "people.csv", "--rule", "fd (zip) -> city", "--format", "json", "--sample", "1", cwd=people)
+    assert json.loads(shown.stdout)["rules"][0]["sample"] == [[0, 1]]
+    shown = run("check", "people.csv", "--rule", "key (id)", "--format", "json", "--out", "result.json", cwd=people)
+    assert (shown.returncode, shown.stdout) == (0, "")
+    assert json.loads((people / "result.json").read_text())["rows"] == 3
+
+
+def test_violations_to_a_file(people):
+    shown = run("check", "people.csv", "--rule", "fd (zip) -> city", "--violations", "out.parquet", cwd=people)
+    assert shown.returncode == 1
+    assert pq.read_table(people / "out.parquet").num_rows == 2
+    assert run("check", "people.csv", "--rule", "key (id)", "--violations", "no/out.parquet", cwd=people).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["people.csv", "--rule", "key (idd)"], ["UNKNOWN_COLUMN", "did you mean 'id'", "^^^"]),
+        (["people.csv", "--rule", "not (s.id = t.id"], ["RULE_SYNTAX", "^"]),
+        (["people.csv", "--rule", "not (s.age << t.age)"], ["RULE_SYNTAX", "'<<'", "^^"]),
+        (["people.csv", "--rule", "not (s.city = t.age)"], ["INCOMPATIBLE_TYPES", "^^^"]),
+        (["people.csv"], ["BAD_OPTION", "--rule TEXT"]),
+        (["people.csv", "nothing.yaml"], ["NO_SUCH_FILE"]),
+        (["nothing.csv", "--rule", "key (id)"], ["NO_SUCH_FILE", "nothing.csv"]),
+        (["people.csv", "--rule", "key (id)", "--nulls", "maybe"], ["BAD_OPTION", "unknown, equal"]),
+        (["people.csv", "--rule", "key (id)", "--format", "xml"], ["BAD_OPTION", "table, json"]),
+        (["people.csv", "--rule", "key (id)", "--types", "id"], ["BAD_OPTION", "name=value"]),
+    ],
+)
+def test_bad_input_is_exit_code_2(people, arguments, words):
+    shown = run("check", *arguments, cwd=people)
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert all(word in shown.stderr for word in words), shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+def test_types_and_columns(people):
+    shown = run("check", "people.csv", "--rule", "not (s.age = '30')", "--types", "age=string", "--columns", "age,id", cwd=people)
+    assert shown.returncode == 1, shown.stderr
+    assert run("check", "people.csv", "--rule", "key (zip)", "--columns", "age,id", cwd=people).returncode == 2
+
+
+def test_explain(people):
+    shown = run("explain", "od {zip}: age ~ id", "--source", "people.csv", "--plan", cwd=people)
+    assert shown.returncode == 0, shown.stderr
+    assert "1. start with all pairs of 3 rows" in shown.stdout
+    assert "2. group by s.zip = t.zip" in shown.stdout
+    assert "SELECT" in shown.stdout
+    assert run("explain", "key (a)", "--plan").returncode == 2

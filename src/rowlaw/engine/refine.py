@@ -44,3 +44,21 @@ def _flow(groups: Groups, stages: Sequence[Stage]) -> Iterator[Groups]:
         return
     for refined in stages[0].apply(groups):
         yield from _flow(refined, stages[1:])
+
+
+def partners(rule: Compiled, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """The violations that one row takes part in: rows ``t`` that clash with it as ``s``, and rows ``s`` that clash with it as ``t``.
+
+    Compares the row with all others, which for one row is quicker than any plan.
+    """
+    one = np.array([row], np.int32)
+    as_s, as_t = rule.t[:0], rule.s[:0]
+    if row in rule.s:
+        as_s = rule.t[rule.t != row]
+        for c in rule.comparisons:
+            as_s = as_s[c.holds(one, as_s)]
+    if row in rule.t:
+        as_t = rule.s[rule.s != row]
+        for c in rule.comparisons:
+            as_t = as_t[c.holds(as_t, one)]
+    return as_s, as_t

@@ -28,6 +28,7 @@ from rowlaw.source.csv import CsvSplit, find_value
 from rowlaw.source.files import MemorySplit
 from rowlaw.source.source import FileSource, FrameSource, Source, Split
 from rowlaw.spark.jobs import DriverThreads, SparkTasks, Workers
+from rowlaw.spark.ship import SharedFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,32 +59,20 @@ class _Part:
         return np.fromfile(f"{self.path}.codes", np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scratch:
-    """A folder for local results, and the mark by which a worker knows that it sees the same one as the driver."""
-
-    folder: str
-    token: str
-
-    @staticmethod
-    def make(folder: Path) -> _Scratch:
-        token = uuid.uuid4().hex
-        (folder / token).touch()
-        return _Scratch(str(folder), token)
-
-    def keep(self, name: str, column: pa.ChunkedArray) -> _Part:
-        local = local_column(column)
-        codes = np.ascontiguousarray(local.codes, np.int32)
-        sink = io.BytesIO()
-        with pa.ipc.new_stream(sink, pa.schema([("values", local.values.type)])) as writer:
-            writer.write_batch(pa.record_batch([local.values], names=["values"]))
-        if not os.path.exists(os.path.join(self.folder, self.token)):
-            return _Part(len(codes), None, (codes.tobytes(), sink.getvalue()))
-        # a name of its own for every attempt: a task that Spark runs twice must not disturb itself
-        path = os.path.join(self.folder, f"{name}-{uuid.uuid4().hex[:8]}")
-        codes.tofile(f"{path}.codes")
-        Path(f"{path}.values").write_bytes(sink.getbuffer())
-        return _Part(len(codes), path)
+def _keep(column: pa.ChunkedArray, name: str, scratch: SharedFolder) -> _Part:
+    """Number the values of a column of one split and keep the result: in the scratch folder, or in hand where that is not shared."""
+    local = local_column(column)
+    codes = np.ascontiguousarray(local.codes, np.int32)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, pa.schema([("values", local.values.type)])) as writer:
+        writer.write_batch(pa.record_batch([local.values], names=["values"]))
+    if not scratch.visible:
+        return _Part(len(codes), None, (codes.tobytes(), sink.getvalue()))
+    # a name of its own for every attempt: a task that Spark runs twice must not disturb itself
+    path = os.path.join(scratch.path, f"{name}-{uuid.uuid4().hex[:8]}")
+    codes.tofile(f"{path}.codes")
+    Path(f"{path}.values").write_bytes(sink.getbuffer())
+    return _Part(len(codes), path)
 
 
 def encode(
@@ -104,7 +93,7 @@ def encode(
     workers = workers or _workers(source, session)
     home = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="rowlaw-", dir=os.environ.get("ROWLAW_SCRATCH")))
     home.mkdir(parents=True, exist_ok=True)
-    scratch = _Scratch.make(Path(tempfile.mkdtemp(prefix="parts-", dir=home)))
+    scratch = SharedFolder.make(Path(tempfile.mkdtemp(prefix="parts-", dir=home)))
     try:
         parts = _read_frame(source, scratch, workers) if isinstance(source, FrameSource) else _read_splits(source, scratch, workers)
         rows = sum(part.rows for part in parts[0])
@@ -119,7 +108,7 @@ def encode(
             shutil.rmtree(home, ignore_errors=True)
         raise
     finally:
-        shutil.rmtree(scratch.folder, ignore_errors=True)
+        shutil.rmtree(scratch.path, ignore_errors=True)
 
 
 def _workers(source: Source, session: SparkSession | None) -> Workers:
@@ -140,12 +129,12 @@ class _ReadTask:
     name: str
 
 
-def _read_splits(source: FileSource, scratch: _Scratch, workers: Workers) -> list[list[_Part]]:
+def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers) -> list[list[_Part]]:
     """The parts of each column, in the order of the splits."""
     splits = source.splits
     if isinstance(workers, SparkTasks):
         splits = tuple(
-            s.spilled(os.path.join(scratch.folder, f"frame-{i}.arrow")) if isinstance(s, MemorySplit) else s for i, s in enumerate(splits)
+            s.spilled(os.path.join(scratch.path, f"frame-{i}.arrow")) if isinstance(s, MemorySplit) else s for i, s in enumerate(splits)
         )
     tasks = [
         _ReadTask(split, columns, f"{i}-{j}")
@@ -155,7 +144,7 @@ def _read_splits(source: FileSource, scratch: _Scratch, workers: Workers) -> lis
 
     def read(task: _ReadTask) -> list[_Part]:
         table = task.split.read(task.columns)
-        return [scratch.keep(f"{task.name}-{i}", table.column(i)) for i in range(len(task.columns))]
+        return [_keep(table.column(i), f"{task.name}-{i}", scratch) for i in range(len(task.columns))]
 
     parts: dict[str, list[_Part]] = {name: [] for name in source.columns}
     for task, found in zip(tasks, workers.map(read, tasks, f"read {source.name}"), strict=True):
@@ -171,7 +160,7 @@ def _column_groups(columns: tuple[str, ...], split: Split, splits: int, slots: i
         yield columns[group::groups]
 
 
-def _read_frame(source: FrameSource, scratch: _Scratch, workers: Workers) -> list[list[_Part]]:
+def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers) -> list[list[_Part]]:
     names = source.columns
     assert isinstance(workers, SparkTasks)
 
@@ -182,13 +171,13 @@ def _read_frame(source: FrameSource, scratch: _Scratch, workers: Workers) -> lis
         assert context is not None
         for chunk, table in enumerate(_chunks(batches)):
             number = context.partitionId() << 32 | chunk
-            yield number, [scratch.keep(f"{number}-{i}", table.column(i)) for i in range(len(names))]
+            yield number, [_keep(table.column(i), f"{number}-{i}", scratch) for i in range(len(names))]
 
     # By position: a name with dots or backticks in it would have to be quoted for Spark.
     frame = source.frame
     frame = frame if list(frame.columns) == list(names) else frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
     found = sorted(workers.over(frame.toDF(*(f"c{i}" for i in range(len(names)))), read, f"read {source.name}"))
-    empty = [scratch.keep("empty", pa.chunked_array([], field.type)) for field in source.schema]
+    empty = [_keep(pa.chunked_array([], field.type), "empty", scratch) for field in source.schema]
     return [[part[i] for _, part in found] or [empty[i]] for i in range(len(names))]
 
 

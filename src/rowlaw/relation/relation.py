@@ -24,6 +24,7 @@ from rowlaw.errors import RowlawError, nearest
 from rowlaw.relation.align import common_scale, position
 from rowlaw.rules.model import TypeClass
 from rowlaw.source.types import type_class
+from rowlaw.spark.ship import located
 
 CODES_FILE = "codes.bin"
 
@@ -87,7 +88,7 @@ class Relation:
         shape = (len(self.columns), self.rows)
         if 0 in shape:
             return np.zeros(shape, np.int32)
-        return np.memmap(self.folder / CODES_FILE, np.int32, "r", shape=shape)
+        return np.memmap(located(self.folder, CODES_FILE), np.int32, "r", shape=shape)
 
     @property
     def nbytes(self) -> int:
@@ -145,17 +146,17 @@ def _opened(folder: Path, rows: int, columns: Sequence[RelationColumn], row_id: 
     return Relation(folder, rows, columns, row_id=row_id)
 
 
-def dictionary_path(folder: Path, column: int) -> Path:
-    return folder / f"dictionary-{column:05d}.arrow"
+def dictionary_file(column: int) -> str:
+    return f"dictionary-{column:05d}.arrow"
 
 
 def write_dictionary(folder: Path, column: int, values: pa.Array) -> None:
-    with pa.ipc.new_file(dictionary_path(folder, column), pa.schema([("values", values.type)])) as writer:
+    with pa.ipc.new_file(folder / dictionary_file(column), pa.schema([("values", values.type)])) as writer:
         writer.write_batch(pa.record_batch([values], names=["values"]))
 
 
 def read_dictionary(folder: Path, column: int) -> pa.Array:
-    with pa.memory_map(str(dictionary_path(folder, column))) as source:
+    with pa.memory_map(str(located(folder, dictionary_file(column)))) as source:
         return pa.ipc.open_file(source).get_batch(0).column(0)
 
 

@@ -25,8 +25,11 @@ from rowlaw.rules.model import Constant, Denial, Predicate, Rule, TypeClass
 from rowlaw.rules.parse import Comparison, Parsed, parse_located
 
 
-def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass]) -> Rule:
-    """The rule with its literals in the types of the columns, or the error that says why it does not fit the table."""
+def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None]) -> Rule:
+    """The rule with its literals in the types of the columns, or the error that says why it does not fit the table.
+
+    A type that is not known yet (None, as in a CSV file that has not been read) is not checked.
+    """
     # A rule made in Python has no text yet; its own spelling serves, so that its errors have a caret too.
     parsed = rule if isinstance(rule, Parsed) else parse_located(str(rule))
     for mention in parsed.mentions:
@@ -38,12 +41,12 @@ def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass]) -> Rule:
     return Denial(tuple(_fit(c, parsed, types) for c in parsed.comparisons))
 
 
-def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass]) -> Predicate:
+def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass | None]) -> Predicate:
     p = comparison.predicate
     wanted = types[p.left.name]
     right = p.right
     found = right.type if isinstance(right, Constant) else types[right.name]
-    if found == wanted:
+    if found == wanted or found is None or wanted is None:
         return p
     place = parsed.source.place(comparison.start, comparison.end)
     if isinstance(right, Constant):

@@ -11,9 +11,11 @@ import gc
 import os
 import pickle
 import sys
+import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
+Done = Callable[[int, int], None]  # tasks finished, tasks in all
+
 MOST_PARTITIONS = 512  # a task costs about 30 ms: more of them than this are run several to a partition
 
 
@@ -36,8 +40,8 @@ class Workers(Protocol):
     def slots(self) -> int:
         """How many tasks run at once."""
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str) -> list[R]:
-        """``[function(task) for task in tasks]``; tasks that come first are started first."""
+    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str, done: Done | None = None) -> list[R]:
+        """``[function(task) for task in tasks]``; tasks that come first are started first. ``done`` hears how many are finished."""
 
 
 def cores() -> int:
@@ -51,11 +55,19 @@ class DriverThreads:
 
     slots: int = field(default_factory=cores)
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str) -> list[R]:  # noqa: ARG002 - Spark shows it
-        if len(tasks) < 2 or self.slots < 2:
-            return [function(task) for task in tasks]
-        with ThreadPoolExecutor(self.slots) as pool:
-            return list(pool.map(function, tasks))
+    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str, done: Done | None = None) -> list[R]:  # noqa: ARG002 - Spark shows it
+        results = []
+        with ExitStack() as stack:
+            if len(tasks) < 2 or self.slots < 2:
+                found: Iterator[R] = map(function, tasks)
+            else:
+                pool = stack.enter_context(ThreadPoolExecutor(self.slots))
+                found = pool.map(function, tasks)
+            for result in found:
+                results.append(result)
+                if done is not None:
+                    done(len(results), len(tasks))
+        return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +83,7 @@ class SparkTasks:
         except Exception:  # Spark Connect has no context; the setting is all it shows
             return int(self.session.conf.get("spark.default.parallelism", None) or 4)
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str) -> list[R]:
+    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str, done: Done | None = None) -> list[R]:
         if not tasks:
             return []
         partitions = min(len(tasks), MOST_PARTITIONS)
@@ -85,14 +97,18 @@ class SparkTasks:
                     yield i, function(shuffled[i])
 
         frame = self.session.range(0, len(tasks), 1, partitions)
-        results = {order[i]: result for i, result in self.over(frame, work, description)}
+        results = {order[i]: result for i, result in self.over(frame, work, description, done)}
         return [results[i] for i in range(len(tasks))]
 
     def over(
-        self, frame: DataFrame, work: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, R]]], description: str
+        self,
+        frame: DataFrame,
+        work: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, R]]],
+        description: str,
+        done: Done | None = None,
     ) -> list[tuple[int, R]]:
         """Run ``work`` over each partition of ``frame``: it yields numbered results, which come back in any order."""
-        with described(self.session, description):
+        with described(self.session, description, done):
             try:
                 rows = frame.mapInArrow(_packed(work), "id long, result binary").collect()
             except Exception as error:
@@ -105,16 +121,37 @@ class SparkTasks:
 
 
 @contextmanager
-def described(session: SparkSession, description: str) -> Iterator[None]:
-    """Jobs started inside carry the description in Spark's UI, where the session has one."""
-    context = getattr(session, "_sc", None)  # Spark Connect has no context, and asking it for one raises
-    if context is not None:
-        context.setJobDescription(f"rowlaw: {description}")
+def described(session: SparkSession, description: str, done: Done | None = None) -> Iterator[None]:
+    """Jobs started inside carry the description in Spark's UI; ``done`` hears of finished tasks. Spark Connect offers neither."""
+    context = getattr(session, "_sc", None)
+    if context is None:
+        yield
+        return
+    group = f"rowlaw-{uuid.uuid4().hex}"
+    context.setJobGroup(group, f"rowlaw: {description}", interruptOnCancel=True)
+    over = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(context.statusTracker(), group, done, over), daemon=True) if done is not None else None
+    if watcher is not None:
+        watcher.start()
     try:
         yield
+    except KeyboardInterrupt:
+        context.cancelJobGroup(group)
+        raise
     finally:
-        if context is not None:
-            context.setLocalProperty("spark.job.description", None)
+        over.set()
+        if watcher is not None:
+            watcher.join()
+        for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            context.setLocalProperty(name, None)
+
+
+def _watch(tracker: Any, group: str, done: Done, over: threading.Event) -> None:
+    while not over.wait(0.5):
+        stages = [tracker.getStageInfo(stage) for job in tracker.getJobIdsForGroup(group) for stage in tracker.getJobInfo(job).stageIds]
+        known = [stage for stage in stages if stage is not None]
+        if known:
+            done(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
 
 
 def _packed(

@@ -1,0 +1,234 @@
+"""Counting all violations of rules, against DuckDB (self-joins, and GROUP BY where that will do) and Desbordante's verifier.
+
+Tables are loaded or encoded beforehand, except in the cases that are called end to end. Ours gives the exact number of pairs and for
+each row the number of pairs it takes part in; peers give the number of pairs. Where a rule is both a join and a ``GROUP BY`` in SQL,
+both are measured, each with the bar: the faster of them is the one to look at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from benchmarks import shapes
+from benchmarks.case import Case, Comparison, Contender, Options
+from benchmarks.shapes import Shape
+from benchmarks.tables import by_name, tax_damage
+
+SIZES = (1_000_000,)
+GROWTH_SIZES = (1_000_000, 10_000_000)
+WARM_ROWS = 20_000
+JOIN_TIMEOUT, VERIFY_TIMEOUT = 150.0, 120.0  # seconds
+INEQUALITY_BAR, EQUALITY_BAR, GROWTH_BAR, TOGETHER_BAR = 0.05, 1.0, 13.0, 3.0
+GROWING = (*shapes.FACET[:4], *shapes.MORE[:2])
+FILE_RULES = (tax_damage.KEY, tax_damage.ZIP_CITY, tax_damage.CHILD_EXEMPTION)
+
+
+class Ours(Case):
+    """``Engine.count`` on an encoded relation; with ``spark``, in a warm local session that the engine may use if it likes.
+
+    ``whole``: the relation has all columns of the table, not only those of the rules.
+    """
+
+    def __init__(self, table: str, rows: int, rules: Sequence[str], spark: bool = False, whole: bool = False) -> None:
+        self.table, self.rows, self.texts, self.spark, self.whole = table, rows, rules, spark, whole
+        self.session: Any = None
+
+    def prepare(self) -> None:
+        from rowlaw.rules import bind, parse_located
+
+        columns = rule_columns(self.texts)
+        kept = None if self.whole else columns
+        self.relation, self.small = (by_name.encoded(self.table, rows, kept) for rows in (self.rows, WARM_ROWS))
+        self.rules = [bind(parse_located(text), self.relation.types) for text in self.texts]
+        for column in columns:  # the codes are in memory, as the data of peers is
+            self.relation.codes(column).max()
+        if self.spark:
+            from rowlaw.spark.session import session
+
+            self.session = session()
+
+    def warm(self) -> None:
+        """All rules on a small table, whole and cut into pieces, by threads and (if there is a session) by its Python workers."""
+        from rowlaw.engine import engine
+        from rowlaw.spark.jobs import DriverThreads, SparkTasks
+
+        usual = engine.SPLIT_SECONDS
+        for split_seconds in (usual, 0.0):
+            engine.SPLIT_SECONDS = split_seconds
+            for workers in (DriverThreads(), *([SparkTasks(self.session)] if self.session else [])):
+                engine.Engine(self.small, "unknown", workers=workers).count(self.rules)
+        engine.SPLIT_SECONDS = usual
+
+    def run(self) -> Any:
+        return dict(zip(self.texts, self.count(self.rules), strict=True))
+
+    def count(self, rules: Sequence[Any]) -> list[int]:
+        from rowlaw.engine.engine import Engine
+
+        return [found.pairs for found in Engine(self.relation, "unknown", self.session).count(rules)]
+
+    def data_bytes(self) -> int | None:
+        return self.relation.nbytes if self.whole else None
+
+    def close(self) -> None:
+        if self.session is not None:
+            self.session.stop()
+
+
+class Slowest(Ours):
+    """The same, but only of the rule that takes longest alone, which is found out beforehand."""
+
+    def warm(self) -> None:
+        super().warm()
+        self.slowest = max(self.rules, key=self._seconds)
+
+    def run(self) -> None:
+        self.count([self.slowest])
+
+    def _seconds(self, rule: Any) -> float:
+        begin = time.perf_counter()
+        self.count([rule])
+        return time.perf_counter() - begin
+
+
+class EndToEnd(Case):
+    """``rowlaw.check`` of a Parquet file: reading, encoding and counting, in a warm local session."""
+
+    def __init__(self, table: str, rows: int, rules: Sequence[str]) -> None:
+        self.table, self.rows, self.texts = table, rows, rules
+        self.encoded: int | None = None
+
+    def prepare(self) -> None:
+        from rowlaw.spark.session import session
+
+        self.path, self.small = (str(by_name.path(self.table, rows)) for rows in (self.rows, WARM_ROWS))
+        self.session = session()
+
+    def warm(self) -> None:
+        self._check(self.small)
+
+    def run(self) -> dict[str, int]:
+        return self._check(self.path)
+
+    def data_bytes(self) -> int | None:
+        return self.encoded
+
+    def close(self) -> None:
+        self.session.stop()
+
+    def _check(self, path: str) -> dict[str, int]:
+        import rowlaw
+
+        result = rowlaw.check(path, list(self.texts), progress=False)
+        self.encoded = result.engine.relation.nbytes
+        return dict(zip(self.texts, result.counts.values(), strict=True))
+
+
+def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+    """FACET's shapes and others against peers; growth, many rules together and whole runs against ourselves."""
+    sizes, growth_sizes = options.rows or SIZES, options.rows or GROWTH_SIZES
+    damaged = [Shape(f"{s.name} with errors", "tax with errors", s.rule, s.why) for s in shapes.FACET if s.table == "tax"]
+    verified = {"phi4 with errors", "phi5 with errors", "phi7 with errors"}
+    found = [_against_peers(shape, rows, shape.name in verified) for rows in sizes for shape in (*shapes.FACET, *damaged, *shapes.MORE)]
+    found += [_growing(shape, rows) for shape in GROWING for rows in growth_sizes]
+    found += [_together(rows, spark) for rows in sizes for spark in (False, True)]
+    found += [_end_to_end(rows) for rows in sizes]
+    found += [_end_to_end_growing(rows) for rows in growth_sizes]
+    return found
+
+
+def rule_columns(texts: Sequence[str]) -> list[str]:
+    """The columns that rules speak of.
+
+    >>> rule_columns(["fd (zip) -> city", "key (city)"])
+    ['city', 'zip']
+    """
+    from rowlaw.rules import parse
+
+    return sorted({column for text in texts for column in parse(text).columns})
+
+
+def _against_peers(shape: Shape, rows: int, verified: bool) -> Comparison:
+    from rowlaw.rules import parse
+
+    rule = parse(shape.rule)
+    inequality = any(predicate.op.is_inequality for denial in rule.denials for predicate in denial.predicates)
+    bar = INEQUALITY_BAR if inequality else EQUALITY_BAR
+    grouped = rule.kind in ("key", "fd")
+    job = {"table": shape.table, "rows": rows, "rules": [shape.rule]}
+    duckdb, desbordante = "benchmarks.peers.checking:DuckDB", "benchmarks.peers.checking:Desbordante"
+    peers = [Contender("DuckDB, self-join", duckdb, {**job, "how": "join"}, bar, JOIN_TIMEOUT)]
+    if grouped:
+        peers.append(Contender("DuckDB, GROUP BY", duckdb, {**job, "how": "group"}, bar))
+    if verified:
+        peers.append(Contender("Desbordante", desbordante, job, timeout=VERIFY_TIMEOUT))
+    return Comparison(
+        name=shape.name if shape.name.startswith("phi") else f"dc {shape.name}",
+        size=by_name.size(shape.table, rows),
+        ours=Contender("rowlaw", f"{__name__}:Ours", job),
+        peers=tuple(peers),
+        calls=3 if grouped else 1,
+        make=partial(_make, shape.table, rows, rule_columns([shape.rule])),
+    )
+
+
+def _growing(shape: Shape, rows: int) -> Comparison:
+    """Ours alone, in a session and with all columns encoded: what peers need for ten million rows is not to be waited for."""
+    return Comparison(
+        name=f"growth {shape.name}",
+        size=rows,
+        ours=Contender("rowlaw", f"{__name__}:Ours", _job("tax with errors", rows, [shape.rule], spark=True, whole=True)),
+        calls=3,
+        make=partial(_make, "tax with errors", rows, None),
+        growth_bar=GROWTH_BAR,
+    )
+
+
+def _together(rows: int, spark: bool) -> Comparison:
+    job = _job("tax with errors", rows, shapes.TWENTY, spark=spark)
+    return Comparison(
+        name=f"twenty rules together{' in a session' if spark else ''}",
+        size=rows,
+        ours=Contender("rowlaw", f"{__name__}:Ours", job),
+        peers=(Contender("rowlaw, the slowest rule alone", f"{__name__}:Slowest", job, bar=TOGETHER_BAR),),
+        calls=3,
+        make=partial(_make, "tax with errors", rows, rule_columns(shapes.TWENTY)),
+    )
+
+
+def _end_to_end(rows: int) -> Comparison:
+    job = _job("tax with errors", rows, FILE_RULES)
+    return Comparison(
+        name="end to end, key and fds",
+        size=rows,
+        ours=Contender("rowlaw.check", f"{__name__}:EndToEnd", job),
+        peers=(Contender("DuckDB, load and GROUP BY", "benchmarks.peers.checking:DuckDBFromFile", {**job, "how": "group"}),),
+        make=partial(_make_file, "tax with errors", rows),
+    )
+
+
+def _end_to_end_growing(rows: int) -> Comparison:
+    return Comparison(
+        name="end to end, all planted rules",
+        size=rows,
+        ours=Contender("rowlaw.check", f"{__name__}:EndToEnd", _job("tax with errors", rows, tax_damage.RULES)),
+        make=partial(_make_file, "tax with errors", rows),
+        growth_bar=GROWTH_BAR,
+    )
+
+
+def _job(table: str, rows: int, rules: Sequence[str], **more: bool) -> dict[str, Any]:
+    return {"table": table, "rows": rows, "rules": list(rules), **more}
+
+
+def _make_file(table: str, rows: int) -> None:
+    for number in (WARM_ROWS, rows):
+        by_name.path(table, number)
+
+
+def _make(table: str, rows: int, columns: Sequence[str] | None) -> None:
+    for number in (WARM_ROWS, rows):
+        by_name.encoded(table, number, columns)

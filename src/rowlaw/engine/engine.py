@@ -1,0 +1,247 @@
+"""The violation engine: rules and a relation in; exact counts, rows, witnesses and pairs out.
+
+This is what checking, discovery and upkeep ask. Work is cut into tasks (tries of rules that share groups, and pieces of
+rules too heavy for one task) that run in the driver's threads while small and as one Spark job when large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rowlaw.engine.compile import Compiled, Scales, compile_rule
+from rowlaw.engine.count import count
+from rowlaw.engine.plan import plan
+from rowlaw.engine.refine import PairBatch, pairs, partners
+from rowlaw.engine.split import split
+from rowlaw.engine.trie import Node, build, walk
+from rowlaw.engine.witness import Pair, witness
+from rowlaw.relation.groups import Groups
+from rowlaw.relation.relation import Relation
+from rowlaw.rules.model import Denial, Nulls, Rule
+from rowlaw.spark.jobs import Done, DriverThreads, SparkTasks, Workers, cores
+from rowlaw.spark.ship import SharedFolder, send_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+THREAD_SECONDS = 1.0  # estimated work below which the driver's threads do it even when a session is at hand
+START_SECONDS = 20.0  # estimated work for which a session is worth starting
+SPLIT_SECONDS = 0.2  # a rule estimated below this is not cut
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The violations of a rule: how many pairs, and the rows that take part with the number of pairs each is in."""
+
+    pairs: int
+    rows: np.ndarray  # ascending
+    per_row: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows to look at: ``s`` among ``left``, ``t`` among ``right``; all if None."""
+
+    left: np.ndarray | None = None
+    right: np.ndarray | None = None
+
+
+ALL = Part()
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Some denials to count, one by one or cut: piece ``piece`` of ``pieces``."""
+
+    denials: tuple[tuple[int, Denial], ...]
+    piece: int = 0
+    pieces: int = 1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engine over one relation under one meaning of null.
+
+    >>> import pyarrow as pa
+    >>> from rowlaw.relation import encode
+    >>> from rowlaw.rules import parse
+    >>> from rowlaw.source import open_source
+    >>> relation = encode(open_source(pa.table({"zip": [1, 1, 2], "city": ["a", "b", "a"]})))
+    >>> engine = Engine(relation)
+    >>> rule = parse("fd (zip) -> city")
+    >>> engine.count([rule])[0].pairs, engine.witness([rule])
+    (2, [(0, 1)])
+    >>> [(int(s), int(t)) for batch in engine.pairs(rule) for s, t in zip(*batch)]
+    [(0, 1), (1, 0)]
+    """
+
+    relation: Relation
+    nulls: Nulls = "unknown"
+    session: SparkSession | None = None
+    workers: Workers | None = None
+    _scales: Scales = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scales", Scales(self.relation, self.nulls))
+
+    def count(self, rules: Sequence[Rule], part: Part = ALL, *, per_row: bool = True, done: Done | None = None) -> list[Found]:
+        """For each rule the exact number of violations and the rows that take part. Rules must be bound to the relation."""
+        denials = [(i, d) for i, rule in enumerate(rules) for d in rule.denials]
+        compiled = [compile_rule(d, self._scales, part.left, part.right) for _, d in denials]
+        tasks = _tasks(denials, compiled, cores())
+        workers = self._workers(sum(task.seconds for task in tasks))
+        totals = [0] * len(rules)
+        tallies: dict[int, np.ndarray] = {}
+        counted = _Counting(self.relation, self.nulls, part, per_row)
+        if isinstance(workers, SparkTasks):
+            self.ship(workers.session)
+        else:
+            counted = _Counting(self.relation, self.nulls, part, per_row, self._scales)
+        for results in workers.map(counted, tasks, f"check {len(rules)} rules", done):
+            for i, number, rows, numbers in results:
+                totals[i] += number
+                if per_row and len(rows):
+                    if i not in tallies:
+                        tallies[i] = np.zeros(self.relation.rows, np.int64)
+                    tallies[i][rows] += numbers
+        return [_found(totals[i], tallies.pop(i, None)) for i in range(len(rules))]
+
+    def witness(self, rules: Sequence[Rule], part: Part = ALL) -> list[Pair | None]:
+        """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it holds."""
+        found: list[Pair | None] = [None] * len(rules)
+        denials = [(i, d) for i, rule in enumerate(rules) for d in rule.denials]
+        compiled = [compile_rule(d, self._scales, part.left, part.right) for _, d in denials]
+
+        def look(node: Node) -> None:
+            def visit(number: int, groups: Groups) -> None:
+                i = denials[number][0]
+                if found[i] is None:
+                    found[i] = witness(compiled[number], self.relation.rows, groups)
+
+            first = compiled[next(node.all_rules())]
+            walk(node, Groups.whole(first.s, first.t), visit)
+
+        DriverThreads().map(look, build(compiled), "look for witnesses")
+        return found
+
+    def pairs(self, rule: Rule, part: Part = ALL, *, involved: Found | None = None) -> Iterator[PairBatch]:
+        """All violations of a rule, in batches of rows ``s`` and rows ``t``, without ever holding them all.
+
+        ``involved`` are the rows known to take part (from :meth:`count`); without them they are counted first, so that
+        the work follows the violations.
+        """
+        for denial in rule.denials:
+            compiled = compile_rule(denial, self._scales, part.left, part.right)
+            if denial.arity == 1:
+                if len(compiled.s):
+                    yield compiled.s, compiled.s
+                continue
+            if involved is None:
+                tally = count(compiled, self.relation.rows).per_row
+            else:
+                tally = np.zeros(self.relation.rows, np.int64)
+                tally[involved.rows] = 1
+            yield from pairs(compiled, tally)
+
+    def partners(self, rule: Rule, row: int) -> list[Pair]:
+        """The violations of a rule about pairs that one row takes part in, as ``(s, t)``."""
+        found = []
+        for denial in rule.denials:
+            as_s, as_t = partners(compile_rule(denial, self._scales), row)
+            found += [(row, t) for t in as_s.tolist()] + [(s, row) for s in as_t.tolist()]
+        return found
+
+    def explain(self, rule: Rule) -> str:
+        """The plan of a rule in words."""
+        plans = [str(plan(compile_rule(denial, self._scales))) for denial in rule.denials]
+        return "\n\n".join(plans) or "nothing to do: the rule is true on every table"
+
+    def _workers(self, seconds: float) -> Workers:
+        if self.workers is not None:
+            return self.workers
+        from rowlaw.spark.session import active_session
+        from rowlaw.spark.session import session as any_session
+
+        session = self.session
+        if session is None and seconds > THREAD_SECONDS:
+            session = active_session() or (any_session() if seconds > START_SECONDS else None)
+        return SparkTasks(session) if session is not None and seconds > THREAD_SECONDS else DriverThreads()
+
+    def ship(self, session: SparkSession) -> None:
+        """Make sure that workers have the relation: they see its folder, or they are sent its files."""
+        if not (session.conf.get("spark.master", None) or "local").startswith("local"):
+            folder, tasks = SharedFolder.make(self.relation.folder), SparkTasks(session)
+            if not all(tasks.map(lambda _: folder.visible, [0] * tasks.slots, "look for shared files")):
+                send_files(session, self.relation.folder)
+
+
+def _found(total: int, tally: np.ndarray | None) -> Found:
+    if tally is None:
+        return Found(total, np.zeros(0, np.int32), np.zeros(0, np.int64))
+    rows = np.flatnonzero(tally).astype(np.int32)
+    return Found(total, rows, tally[rows])
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Counts a task's denials: (number of the rule, pairs, rows that take part, pairs of each)."""
+
+    relation: Relation
+    nulls: Nulls
+    part: Part
+    per_row: bool
+    scales: Scales | None = None
+
+    def __call__(self, task: _Task) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
+        scales = self.scales or Scales(self.relation, self.nulls)
+        compiled = [compile_rule(d, scales, self.part.left, self.part.right) for _, d in task.denials]
+        found: list[tuple[int, int, np.ndarray, np.ndarray]] = []
+
+        def keep(number: int, rule: Compiled, groups: Groups | None) -> None:
+            result = count(rule, self.relation.rows, per_row=self.per_row, groups=groups)
+            rows = np.flatnonzero(result.per_row).astype(np.int32)
+            found.append((task.denials[number][0], result.pairs, rows, result.per_row[rows]))
+
+        if task.pieces > 1:
+            for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
+                keep(0, piece, None)
+            return found
+        for node in build(compiled):
+            first = compiled[next(node.all_rules())]
+            if first.denial.arity == 1:
+                keep(node.rules[0], first, None)
+            else:
+                walk(node, Groups.whole(first.s, first.t), lambda number, groups: keep(number, compiled[number], groups))
+        return found
+
+
+def _tasks(denials: Sequence[tuple[int, Denial]], compiled: Sequence[Compiled], slots: int) -> list[_Task]:
+    """Tasks of about equal length, the longest first: tries as they are, single rules cut where they would be the last to end."""
+    tries = [list(node.all_rules()) for node in build(compiled)]
+    whole = sum(seconds(rule) for rule in compiled)
+    tasks = []
+    for numbers in tries:
+        cost = sum(seconds(compiled[n]) for n in numbers)
+        chosen = tuple(denials[n] for n in numbers)
+        if cost > max(SPLIT_SECONDS, whole / slots / 2):
+            for one in chosen:
+                tasks += [_Task((one,), piece, slots, cost / slots / len(chosen)) for piece in range(slots)]
+        else:
+            tasks.append(_Task(chosen, seconds=cost))
+    return sorted(tasks, key=lambda task: -task.seconds)
+
+
+def seconds(rule: Compiled) -> float:
+    """About how long counting takes on one core (benchmarks/targets/check.py)."""
+    n = len(rule.s) + (0 if rule.t is rule.s else len(rule.t))
+    m = len(rule.inequalities)
+    cost = 20e-9 * (1 + len(rule.equalities))
+    if m:
+        cost += 80e-9 * (m if m < 3 else 8 * math.log2(n + 2) ** (m - 2))
+    return float(n * cost * 2 ** len(rule.differences))

@@ -1,0 +1,231 @@
+"""The compared column pairs of a predicate space, and how their outcomes are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.kernels.evidence import SLOTS
+from rowlaw.relation import Relation
+from rowlaw.relation.align import _native, _objects
+from rowlaw.rules.model import Column, Constant, Nulls, Operand, Predicate
+
+EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as its two bits; DIFFERENT is LESS where order does not matter
+_ODD = np.uint64(0x5555555555555555)
+ORDERED_TYPES = ("number", "date", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Two operands that are compared: by order (outcomes ``<``, ``=``, ``>``), or else for equality (``=``, ``!=``)."""
+
+    left: Column
+    right: Operand
+    ordered: bool
+
+    def __str__(self) -> str:
+        return f"{self.left} {'<=>' if self.ordered else '=?'} {self.right}"
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slots of a space over a relation; what two rows say is one outcome for each.
+
+    >>> from rowlaw.relation import encode
+    >>> from rowlaw.source import open_source
+    >>> relation = encode(open_source(pa.table({"zip": ["07030", "10001"], "pop": [7, 5]})))
+    >>> slots = Slots.same_column(relation)
+    >>> [str(slot) for slot in slots.slots]
+    ['s.zip =? t.zip', 's.pop <=> t.pop']
+
+    With ``nulls="unknown"`` a comparison with null has the outcome *unknown*, else null is equal to null and below every value.
+    The slots must be closed under exchange of ``s`` and ``t``. Pickles carry the relation by its folder; codes are found again.
+    """
+
+    relation: Relation
+    slots: tuple[Slot, ...]
+    nulls: Nulls = "unknown"
+
+    @staticmethod
+    def same_column(relation: Relation, nulls: Nulls = "unknown", columns: Sequence[str] | None = None) -> Slots:
+        """A slot for each column, by order where the type has one."""
+        names = columns if columns is not None else [c.name for c in relation.columns]
+        kinds = relation.types
+        return Slots(relation, tuple(Slot(Column("s", n), Column("t", n), kinds[n] in ORDERED_TYPES) for n in names), nulls)
+
+    @staticmethod
+    def of_predicates(relation: Relation, predicates: Iterable[Predicate], nulls: Nulls = "unknown") -> Slots:
+        """A slot for each pair of operands among the predicates, by order where one of its operators needs it."""
+        ordered: dict[tuple[Column, Operand], bool] = {}
+        for p in predicates:
+            ordered[p.left, p.right] = ordered.get((p.left, p.right), False) or p.op.is_inequality
+        return Slots(relation, tuple(Slot(left, right, by_order) for (left, right), by_order in ordered.items()), nulls)
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"relation": self.relation, "slots": self.slots, "nulls": self.nulls}
+
+    @property
+    def words(self) -> int:
+        """Words of a signature."""
+        return max(1, (len(self.slots) + SLOTS - 1) // SLOTS)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether comparisons with null are unknown."""
+        return self.nulls == "unknown"
+
+    @cached_property
+    def ordered(self) -> np.ndarray:
+        return np.array([slot.ordered for slot in self.slots], np.bool_)
+
+    @cached_property
+    def _compared(self) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        return _Columns(self).result
+
+    @property
+    def columns(self) -> tuple[np.ndarray, ...]:
+        """Codes to compare, ``int32``, null -1: columns of the table, brought to common scales, and outcomes within one row."""
+        return self._compared[0]
+
+    @property
+    def left(self) -> np.ndarray:
+        """For each slot, the one of :attr:`columns` that row ``s`` brings."""
+        return self._compared[1]
+
+    @property
+    def right(self) -> np.ndarray:
+        """For each slot, the one of :attr:`columns` that row ``t`` brings."""
+        return self._compared[2]
+
+    @cached_property
+    def mirror(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each slot, the slot that ``s`` and ``t`` exchanged make of it, and whether its operands change places."""
+        places = {(slot.left, slot.right): i for i, slot in enumerate(self.slots)}
+        found, turned = np.empty(len(self.slots), np.int64), np.empty(len(self.slots), np.bool_)
+        for i, slot in enumerate(self.slots):
+            left, right = slot.left.exchanged, slot.right.exchanged
+            straight, swapped = places.get((left, right)), places.get((right, left)) if isinstance(right, Column) else None
+            place = straight if straight is not None else swapped
+            if place is None or self.slots[place].ordered != slot.ordered:
+                raise ValueError(f"no slot is the exchange of {slot}")
+            found[i], turned[i] = place, straight is None
+        return found, turned
+
+    def reverse(self, signatures: np.ndarray) -> np.ndarray:
+        """The signatures of ``(t, s)``, given those of ``(s, t)``.
+
+        >>> from rowlaw.relation import encode
+        >>> from rowlaw.source import open_source
+        >>> slots = Slots.same_column(encode(open_source(pa.table({"a": [1, 2], "b": ["x", "y"]}))))
+        >>> slots.reverse(np.array([[0b0101]], np.uint64)).tolist() == [[0b0110]]
+        True
+        """
+        mirror, turned = self.mirror
+        turned = turned & self.ordered
+        if np.array_equal(mirror, np.arange(len(mirror))):
+            mask = np.zeros(self.words, np.uint64)
+            for i in np.flatnonzero(turned):
+                mask[i // SLOTS] |= np.uint64(3 << 2 * (int(i) % SLOTS))
+            swapped = (signatures & _ODD) << np.uint64(1) | signatures >> np.uint64(1) & _ODD
+            return swapped & mask | signatures & ~mask
+        outcomes = self.outcomes(signatures)[:, mirror]
+        swap = np.array([EQUAL, GREATER, LESS, UNKNOWN], np.uint8)
+        outcomes[:, turned] = swap[outcomes[:, turned]]
+        return self.pack(outcomes)
+
+    def outcomes(self, signatures: np.ndarray) -> np.ndarray:
+        """The outcome of each slot, ``uint8[signatures, slots]``: 0 equal, 1 less or different, 2 greater, 3 unknown."""
+        slot = np.arange(len(self.slots))
+        shifts = (2 * (slot % SLOTS)).astype(np.uint64)
+        return (signatures[:, slot // SLOTS] >> shifts & np.uint64(3)).astype(np.uint8)
+
+    def pack(self, outcomes: np.ndarray) -> np.ndarray:
+        """The signatures of given outcomes."""
+        found = np.zeros((len(outcomes), self.words), np.uint64)
+        for i in range(len(self.slots)):
+            found[:, i // SLOTS] |= outcomes[:, i].astype(np.uint64) << np.uint64(2 * (i % SLOTS))
+        return found
+
+
+class _Columns:
+    """The codes that slots compare."""
+
+    def __init__(self, slots: Slots) -> None:
+        self.relation, self.unknown = slots.relation, slots.unknown
+        self.found: dict[Any, int] = {}
+        self.codes: list[np.ndarray] = []
+        self.scaled = _common_scales(slots)
+        left, right = np.empty(len(slots), np.int64), np.empty(len(slots), np.int64)
+        for i, slot in enumerate(slots.slots):
+            if isinstance(slot.right, Column) and slot.left.row != slot.right.row:
+                left[i], right[i] = self.column(slot.left.name), self.column(slot.right.name)
+            else:
+                # a slot about one row compares its outcome there with a column of ones
+                here = self.outcome(slot)
+                ones = self.place("ones", lambda: np.ones(self.relation.rows, np.int32))
+                left[i], right[i] = (here, ones) if slot.left.row == "s" else (ones, here)
+        self.result = tuple(self.codes), left, right
+
+    def place(self, key: Any, make: Any) -> int:
+        if key not in self.found:
+            self.codes.append(make())
+            self.found[key] = len(self.codes) - 1
+        return self.found[key]
+
+    def column(self, name: str) -> int:
+        return self.place(name, lambda: self.scaled[name] if name in self.scaled else self.relation.codes(name))
+
+    def outcome(self, slot: Slot) -> int:
+        """How the left operand stands to the right one in each row, as a code to compare with 1; null if unknown."""
+
+        def make() -> np.ndarray:
+            a = self.codes[self.column(slot.left.name)]
+            if isinstance(slot.right, Constant):
+                at, equal = self.relation.position(slot.left.name, slot.right.value)
+                # doubled, so that a literal between two values has a place
+                a, b = np.where(a < 0, a, 2 * a.astype(np.int64)), np.int64(2 * at if equal else 2 * at - 1)
+                null = a < 0
+            else:
+                b = self.codes[self.column(slot.right.name)]
+                null = (a < 0) | (b < 0)
+            sign = np.sign(np.asarray(a, np.int64) - b).astype(np.int32)
+            if slot.left.row == "t":
+                sign = -sign
+            return np.where(null & self.unknown, np.int32(-1), sign + np.int32(1))
+
+        return self.place(slot, make)
+
+
+def _common_scales(slots: Slots) -> dict[str, np.ndarray]:
+    """The codes of columns that are compared with other columns: those compared with each other, directly or not, share a scale."""
+    group: dict[str, frozenset[str]] = {}
+    for slot in slots.slots:
+        if isinstance(slot.right, Column) and slot.left.name != slot.right.name:
+            names = frozenset({slot.left.name, slot.right.name})
+            names |= group.get(slot.left.name, names) | group.get(slot.right.name, names)
+            group.update(dict.fromkeys(names, names))
+    found = {}
+    for names in set(group.values()):
+        ordered = sorted(names)
+        relation = slots.relation
+        for name, places in zip(ordered, _places([relation.dictionary(n) for n in ordered]), strict=True):
+            found[name] = np.append(places, np.int32(-1))[relation.codes(name)]
+    return found
+
+
+def _places(dictionaries: list[pa.Array]) -> list[np.ndarray]:
+    """For the values of some columns, their positions among the union of all; numbers compare without rounding."""
+    native = [_native(d) for d in dictionaries]
+    values = native if len({str(v.dtype) if v is not None else "" for v in native} | {""}) == 2 else []
+    if not values or any(v is None for v in values):
+        values = [_objects(d) for d in dictionaries]
+    _, places = np.unique(np.concatenate(values), return_inverse=True)
+    return np.split(places.astype(np.int32), np.cumsum([len(v) for v in values])[:-1])

@@ -1,0 +1,154 @@
+"""The evidence of all pairs of rows, from pairs of tiles of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.evidence.slots import Slots
+from rowlaw.kernels import evidence as kernels
+from rowlaw.relation.groups import Side, Sorted
+from rowlaw.spark.jobs import DriverThreads, Workers
+
+TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
+TASKS_PER_WORKER = 4
+TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
+
+
+def all_pairs(
+    slots: Slots,
+    rows: np.ndarray | None = None,
+    multiplicity: np.ndarray | None = None,
+    workers: Workers | None = None,
+    tile: int = TILE,
+) -> EvidenceSet:
+    """What all ordered pairs of different rows say (of some rows, if given; each counts ``multiplicity`` times).
+
+    >>> import pyarrow as pa
+    >>> from rowlaw.relation import encode
+    >>> from rowlaw.source import open_source
+    >>> relation = encode(open_source(pa.table({"a": [1, 2, 2], "b": ["x", "y", "y"]})))
+    >>> list(all_pairs(Slots.same_column(relation)))
+    [((0,), 2), ((5,), 2), ((6,), 2)]
+
+    ``O(n^2)`` pairs of distinct rows at several hundred million a second and core: each unordered pair is compared once, the other
+    direction is read off the distinct signatures. Equal rows are folded first, and rows are sorted by columns of few values, so that
+    most tiles have few values in many columns, which then need not be compared.
+    """
+    workers = workers or DriverThreads()
+    work = Tiles(slots, rows, multiplicity, tile)
+    folded = work.folded
+    number = -(-len(folded.rows) // tile)
+    a, b = np.triu_indices(number)
+    tile_pairs = np.stack((a, b), axis=1).astype(np.int64)
+    parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
+    # neighbours are alike in cost: deal them out
+    tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
+    found = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows")
+    one_way = EvidenceSet.merge([EvidenceSet.of(*part) for part in found] or [_nothing(slots)])
+    again = np.flatnonzero(folded.weights > 1)
+    own = evidence_of_pairs(slots, folded.rows[again], folded.rows[again])
+    weights = folded.weights[again]
+    return EvidenceSet.of(
+        np.concatenate((one_way.signatures, slots.reverse(one_way.signatures), own)),
+        np.concatenate((one_way.counts, one_way.counts, weights * (weights - 1))),
+    )
+
+
+def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> np.ndarray:
+    """The signatures of given ordered pairs of rows, ``uint64[pairs, words]``. ``O(pairs * slots)``."""
+    found = np.zeros((len(s_rows), slots.words), np.uint64)
+    s_rows, t_rows = np.asarray(s_rows, np.int64), np.asarray(t_rows, np.int64)
+    if len(found):
+        columns, left, right = _brought(slots, s_rows, t_rows)
+        places = np.arange(len(s_rows))
+        kernels.signatures_of(columns, left, right, slots.ordered, slots.unknown, places, places, found)
+    return found
+
+
+def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The codes of the given rows only: columns of ``s_rows``, then of ``t_rows``."""
+    columns = np.stack([c[s_rows] for c in slots.columns] + [c[t_rows] for c in slots.columns])
+    return columns, slots.left, slots.right + len(slots.columns)
+
+
+def _nothing(slots: Slots) -> EvidenceSet:
+    return EvidenceSet.of(np.zeros((0, slots.words), np.uint64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Distinct rows in the order of tiles, and how often each occurs."""
+
+    rows: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Tiles:
+    """The work of a task: counts the signatures of the pairs of tiles it is given. Workers prepare their own codes."""
+
+    slots: Slots
+    rows: np.ndarray | None
+    multiplicity: np.ndarray | None
+    tile: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"slots": self.slots, "rows": self.rows, "multiplicity": self.multiplicity, "tile": self.tile}
+
+    def __call__(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return kernels.count_tiles(pairs, self.tile, *self._codes, self.slots.left, self.slots.right, self.slots.ordered, *self._facts)
+
+    @cached_property
+    def folded(self) -> Folded:
+        """Equal rows as one, sorted by the columns of fewest values first; those that occur once come before the others."""
+        rows = np.arange(self.slots.relation.rows) if self.rows is None else self.rows
+        weights = np.ones(len(rows), np.int64) if self.multiplicity is None else np.asarray(self.multiplicity, np.int64)
+        present = weights > 0
+        rows, weights = np.asarray(rows)[present].astype(np.int32), weights[present]
+        columns = [Sorted(c, int(c[rows].max(initial=-1)) + 2) for c in self.slots.columns]
+        columns.sort(key=lambda c: c.width)
+        if len(rows) and columns:
+            order = Side(rows, np.array([0, len(rows)], np.int64)).sorted_by(columns)[1]
+            rows, weights = rows[order], weights[order]
+        first = np.zeros(len(rows), np.bool_)
+        first[:1] = True
+        for column in columns:
+            codes = column.codes[rows]
+            first[1:] |= codes[1:] != codes[:-1]
+        starts = np.flatnonzero(first)
+        rows, weights = rows[starts], np.add.reduceat(weights, starts) if len(starts) else weights
+        order = np.argsort(weights > 1, kind="stable")
+        return Folded(rows[order], weights[order])
+
+    @cached_property
+    def _codes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes of the folded rows: in 16 bits where they fit, else in 32; ``place`` says where."""
+        rows = self.folded.rows
+        narrow = np.zeros((len(self.slots.columns), len(rows)), np.int16)
+        wide: list[np.ndarray] = []
+        place = np.full(len(self.slots.columns), -1, np.int64)
+        for i, column in enumerate(self.slots.columns):
+            codes = column[rows]
+            if codes.max(initial=-1) < kernels.NARROW - 1:
+                narrow[i] = codes
+            else:
+                place[i] = len(wide)
+                wide.append(codes)
+        return narrow, np.stack(wide) if wide else np.zeros((0, len(rows)), np.int32), place
+
+    @cached_property
+    def _facts(self) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        """Bounds of codes, multiplicities, and tiles whose rows occur once."""
+        rows, weights = self.folded.rows, self.folded.weights
+        number = -(-len(rows) // self.tile)
+        shape = (len(self.slots.columns), number)
+        low, high, unknown = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.bool_)
+        for i, column in enumerate(self.slots.columns):
+            kernels.ranges(column[rows], self.tile, self.slots.unknown, low[i], high[i], unknown[i])
+        single = np.array([bool((weights[k * self.tile : (k + 1) * self.tile] == 1).all()) for k in range(number)], np.bool_)
+        return (low, high, unknown), weights, single

@@ -1,0 +1,355 @@
+"""What pairs of rows say: comparing rows in tiles and counting the distinct outcomes.
+
+A *signature* holds two bits for each slot: 00 equal, 01 less (or different), 10 greater, 11 unknown; 32 slots to a ``uint64``. A
+*table* of signatures is an open-addressing hash table, ``uint64[capacity, words + 1]``, whose last column counts (0: the place is free).
+
+Two tiles of rows are compared one row against many, slot by slot, in 16-bit lanes. Ranges of the tiles' codes say which outcomes of a
+slot can occur at all: slots with one possible outcome are left out, the others become digits of a small mixed-radix number, which
+addresses a counter. Only when the digits are too many are signatures hashed pair by pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+SLOTS = 32  # slots to a word of a signature
+NARROW = 1 << 15  # codes below this are compared in 16-bit lanes
+_PIECE = 1 << 16  # values of one 16-bit lane
+_DIRECT = 1 << 18  # counters addressed directly: two sets of them are 2 MiB, of which few are touched
+_DECODED = 1 << 9  # signatures of so many low digits are prepared at a time
+_NOTHING = (1 << 31) - 1
+
+_u16, _u32, _u64 = np.uint16, np.uint32, np.uint64
+
+
+@njit(cache=True, nogil=True)
+def new_table(capacity: int, words: int) -> Any:
+    return np.zeros((capacity, words + 1), np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def _grown(table: Any) -> Any:
+    words = table.shape[1] - 1
+    larger = np.zeros((4 * len(table), words + 1), np.uint64)
+    for i in range(len(table)):
+        if table[i, words]:
+            add(larger, table[i], table[i, words])
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def add(table: Any, signature: Any, count: Any) -> int:
+    """Count a signature; 1 if it is new. The table must have room."""
+    words = table.shape[1] - 1
+    h = _u64(0)
+    for w in range(words):
+        h = (h ^ (h >> _u64(29)) ^ signature[w]) * _u64(0x9E3779B97F4A7C15)
+    mask = np.int64(len(table) - 1)
+    i = np.int64(h >> _u64(32)) & mask
+    while table[i, words]:
+        same = True
+        for w in range(words):
+            same &= table[i, w] == signature[w]
+        if same:
+            table[i, words] += count
+            return 0
+        i = (i + 1) & mask
+    for w in range(words):
+        table[i, w] = signature[w]
+    table[i, words] = count
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def entries(table: Any, used: int) -> Any:
+    """The signatures of a table and their counts, in no order."""
+    words = table.shape[1] - 1
+    signatures, counts = np.empty((used, words), np.uint64), np.empty(used, np.int64)
+    n = 0
+    for i in range(len(table)):
+        if table[i, words]:
+            signatures[n] = table[i, :words]
+            counts[n] = np.int64(table[i, words])
+            n += 1
+    return signatures, counts
+
+
+@njit(cache=True, nogil=True)
+def ranges(codes: Any, tile: int, nulls: bool, low: Any, high: Any, unknown: Any) -> None:
+    """Lowest and highest code of each tile of a column; with ``nulls``, nulls are told apart and not counted."""
+    for k in range(len(low)):
+        least, most = np.int32(_NOTHING), np.int32(-_NOTHING)
+        for i in range(k * tile, min((k + 1) * tile, len(codes))):
+            if nulls and codes[i] < 0:
+                unknown[k] = True
+            else:
+                least, most = min(least, codes[i]), max(most, codes[i])
+        low[k], high[k] = least, most
+
+
+@njit(cache=True, nogil=True)
+def _outcomes(ordered: Any, left: Any, right: Any, low: Any, high: Any, unknown: Any, a: int, b: int, possible: Any) -> None:
+    """Which outcomes (by their bits) each slot can have for rows ``s`` of tile ``a`` and ``t`` of tile ``b``."""
+    for c in range(len(left)):
+        s_low, s_high = low[left[c], a], high[left[c], a]
+        t_low, t_high = low[right[c], b], high[right[c], b]
+        less, greater = s_low < t_high, s_high > t_low
+        possible[c, 0] = max(s_low, t_low) <= min(s_high, t_high)
+        possible[c, 1] = less or (greater and not ordered[c])
+        possible[c, 2] = greater and ordered[c]
+        possible[c, 3] = unknown[left[c], a] or unknown[right[c], b]
+
+
+@njit(cache=True, nogil=True)
+def _number(possible: Any, ordered: Any, active: Any, radix: Any, digit: Any, fixed: Any) -> Any:
+    """Slots that can vary, with a digit for each of their outcomes; ``fixed`` gets the bits of all others."""
+    fixed[:] = _u64(0)
+    n = 0
+    total = 1.0
+    for c in range(len(possible)):
+        ways, only = 0, 0
+        for outcome in range(4):
+            if possible[c, outcome]:
+                ways += 1
+                only = outcome
+        if ways < 2:
+            fixed[c // SLOTS] |= _u64(only) << _u64(2 * (c % SLOTS))
+            continue
+        next_digit = 1  # equality is 0, possible or not: comparisons add to it
+        for outcome in range(1, 4):
+            digit[c, outcome] = 0
+            if possible[c, outcome]:
+                digit[c, outcome] = next_digit
+                next_digit += 1
+        if not ordered[c]:
+            digit[c, 2] = digit[c, 1]
+        active[n], radix[n] = c, next_digit
+        total *= next_digit
+        n += 1
+    return n, total
+
+
+@njit(cache=True, nogil=True)
+def _spread(active: Any, radix: Any, digit: Any, possible: Any, words: int) -> Any:
+    """The signature bits of every number made of the given slots' digits, the first slot lowest."""
+    found = np.zeros((1, words), np.uint64)
+    for k in range(len(active)):
+        c, size = active[k], len(found)
+        larger = np.zeros((size * radix[k], words), np.uint64)
+        larger[:size] = found
+        for outcome in range(1, 4):
+            if possible[c, outcome]:
+                at = size * digit[c, outcome]
+                larger[at : at + size] = found
+                larger[at : at + size, c // SLOTS] |= _u64(outcome) << _u64(2 * (c % SLOTS))
+        found = larger
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _steps(active: Any, radix: Any, digit: Any, direct: bool, ordered: Any, piece: Any, less: Any, greater: Any, missing: Any) -> Any:
+    """What each comparison adds to which 16-bit piece; ``missing`` is what an unknown adds to *greater*.
+
+    Null is -1, so a null of ``t`` alone compares as *greater*, and a null of ``s`` can be made to (see ``_compare``).
+    """
+    at, weight, first = 0, 1, 1
+    for k in range(len(active)):
+        c = active[k]
+        if direct:
+            if weight * radix[k] > _PIECE:
+                first, at, weight = weight, 1, 1
+            piece[k] = at
+            less[k], greater[k] = weight * digit[c, 1], weight * digit[c, 2]
+            missing[k] = weight * (digit[c, 3] - digit[c, 2])
+            weight *= radix[k]
+        else:
+            piece[k] = c // 8
+            shift = 2 * (c % 8)
+            less[k] = 1 << shift
+            greater[k] = (2 if ordered[c] else 1) << shift
+            missing[k] = (1 if ordered[c] else 2) << shift
+    return (at + 1, first) if at else (1, 1)
+
+
+@njit(cache=True, nogil=True)
+def _compare(
+    narrow: Any, wide: Any, place: Any, left: Any, right: Any, s: int, t0: int, t1: int, active: Any, steps: Any, start: Any, lanes: Any
+) -> None:
+    """Row ``s`` against rows ``t0 .. t1``: the sums of what their comparisons add, from ``start``, in ``lanes`` of 16 bits."""
+    piece, less, greater, missing, unknown = steps
+    n = t1 - t0
+    for p in range(len(lanes)):
+        out, begin = lanes[p], start[p]
+        for j in range(n):
+            out[j] = begin[j]
+    for k in range(len(active)):
+        c = active[k]
+        a, b, out = left[c], right[c], lanes[piece[k]]
+        more, less_more = greater[k], less[k]
+        x = wide[place[a], s] if place[a] >= 0 else np.int32(narrow[a, s])
+        if unknown[k] and x < 0:
+            less_more = missing[k]
+            for j in range(n):
+                out[j] += more
+        if place[b] < 0:
+            y, z = narrow[b, t0:t1], np.int16(min(x, np.int32(NARROW - 1)))
+            for j in range(n):
+                out[j] += (less_more if y[j] > z else _u16(0)) + (more if y[j] < z else _u16(0))
+        else:
+            v = wide[place[b], t0:t1]
+            for j in range(n):
+                out[j] += (less_more if v[j] > x else _u16(0)) + (more if v[j] < x else _u16(0))
+
+
+@njit(cache=True, nogil=True)
+def _count_direct(lanes: Any, n: int, first: int, counts: Any) -> None:
+    """Two sets of counters, side by side: neighbours are often alike, and one counter cannot be raised twice at once."""
+    half = n // 2
+    low = lanes[0]
+    if len(lanes) == 1:
+        for j in range(half):
+            counts[2 * np.int64(low[j])] += _u32(1)
+            counts[2 * np.int64(low[j + half]) + 1] += _u32(1)
+        if n % 2:
+            counts[2 * np.int64(low[n - 1])] += _u32(1)
+    else:
+        high = lanes[1]
+        for j in range(half):
+            counts[2 * (np.int64(low[j]) + first * np.int64(high[j]))] += _u32(1)
+            counts[2 * (np.int64(low[j + half]) + first * np.int64(high[j + half])) + 1] += _u32(1)
+        if n % 2:
+            counts[2 * (np.int64(low[n - 1]) + first * np.int64(high[n - 1]))] += _u32(1)
+
+
+@njit(cache=True, nogil=True)
+def _count_weighted(lanes: Any, n: int, first: int, weight: int, weights: Any, counts: Any) -> None:
+    low, high = lanes[0], lanes[len(lanes) - 1]
+    step = first if len(lanes) > 1 else 0
+    for j in range(n):
+        counts[np.int64(low[j]) + step * np.int64(high[j])] += weight * weights[j]
+
+
+@njit(cache=True, nogil=True)
+def _count_hashed(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, signature: Any, table: Any) -> int:
+    new = 0
+    words = len(fixed)
+    for j in range(n):
+        for w in range(words):
+            signature[w] = (
+                fixed[w]
+                | _u64(lanes[4 * w, j])
+                | _u64(lanes[4 * w + 1, j]) << _u64(16)
+                | _u64(lanes[4 * w + 2, j]) << _u64(32)
+                | _u64(lanes[4 * w + 3, j]) << _u64(48)
+            )
+        new += add(table, signature, _u64(weight * weights[j]))
+    return new
+
+
+@njit(cache=True, nogil=True)
+def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, active: Any, steps: Any, start: Any) -> None:
+    """What the nulls of the rows ``t`` add, whatever the row ``s``."""
+    piece, _, _, missing, unknown = steps
+    start[:] = _u16(0)
+    for k in range(len(active)):
+        if unknown[k]:
+            b = right[active[k]]
+            for j in range(t1 - t0):
+                null = narrow[b, t0 + j] < 0 if place[b] < 0 else wide[place[b], t0 + j] < 0
+                if null:
+                    start[piece[k], j] += missing[k]
+
+
+@njit(cache=True, nogil=True)
+def count_tiles(
+    pairs: Any, tile: int, narrow: Any, wide: Any, place: Any, left: Any, right: Any, ordered: Any, bounds: Any, weights: Any, single: Any
+) -> Any:
+    """The signatures of rows ``s < t`` for pairs of tiles, and their counts.
+
+    ``weights`` are the multiplicities of rows, ``single`` says of each tile that all of them are 1.
+    """
+    low, high, unknown = bounds
+    rows, slots = narrow.shape[1], len(left)
+    words = max(1, (slots + SLOTS - 1) // SLOTS)
+    table, used = new_table(1 << 12, words), 0
+    possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
+    all_active, all_radix = np.empty(slots, np.int64), np.empty(slots, np.int64)
+    all_piece = np.empty(slots, np.int64)
+    all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
+    all_start, all_lanes = np.zeros((4 * words, tile), np.uint16), np.zeros((4 * words, tile), np.uint16)
+    fixed, signature = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
+    counts, counts_weighted = np.zeros(2 * _DIRECT, np.uint32), np.zeros(0, np.int64)
+    for q in range(len(pairs)):
+        a, b = pairs[q, 0], pairs[q, 1]
+        _outcomes(ordered, left, right, low, high, unknown, a, b, possible)
+        n, total = _number(possible, ordered, all_active, all_radix, digit, fixed)
+        direct = total <= _DIRECT
+        plain = single[a] and single[b]
+        active, radix = all_active[:n], all_radix[:n]
+        pieces, first = _steps(active, radix, digit, direct, ordered, all_piece, all_less, all_greater, all_missing)
+        pieces = pieces if direct else 4 * words
+        steps = (all_piece[:n], all_less[:n], all_greater[:n], all_missing[:n], possible[active, 3])
+        lanes, start = all_lanes[:pieces], all_start[:pieces]
+        s1, t1 = min((a + 1) * tile, rows), min((b + 1) * tile, rows)
+        _starts(wide, narrow, place, right, b * tile, t1, active, steps, start)
+        if direct and not plain and len(counts_weighted) == 0:
+            counts_weighted = np.zeros(_DIRECT, np.int64)
+        for s in range(a * tile, s1):
+            t0 = max(b * tile, s + 1)
+            if t0 >= t1:
+                break
+            _compare(narrow, wide, place, left, right, s, t0, t1, active, steps, start[:, t0 - b * tile :], lanes)
+            if not direct:
+                while 2 * (used + t1 - t0) > len(table):
+                    table = _grown(table)
+                used += _count_hashed(lanes, t1 - t0, fixed, weights[s], weights[t0:t1], signature, table)
+            elif plain:
+                _count_direct(lanes, t1 - t0, first, counts)
+            else:
+                _count_weighted(lanes, t1 - t0, first, weights[s], weights[t0:t1], counts_weighted)
+        if not direct:
+            continue
+        cut, size = 0, 1
+        while cut < n and size * radix[cut] <= _DECODED:
+            size *= radix[cut]
+            cut += 1
+        low_bits = _spread(active[:cut], radix[:cut], digit, possible, words)
+        high_bits = _spread(active[cut:], radix[cut:], digit, possible, words)
+        for i in range(len(high_bits)):
+            while 2 * (used + size) > len(table):
+                table = _grown(table)
+            for j in range(size):
+                at = i * size + j
+                if plain:
+                    count = np.int64(counts[2 * at]) + np.int64(counts[2 * at + 1])
+                    counts[2 * at] = counts[2 * at + 1] = _u32(0)
+                else:
+                    count = counts_weighted[at]
+                    counts_weighted[at] = 0
+                if count:
+                    for w in range(words):
+                        signature[w] = fixed[w] | low_bits[j, w] | high_bits[i, w]
+                    used += add(table, signature, _u64(count))
+    return entries(table, used)
+
+
+@njit(cache=True, nogil=True)
+def signatures_of(columns: Any, left: Any, right: Any, ordered: Any, nulls: bool, s_rows: Any, t_rows: Any, out: Any) -> None:
+    """The signatures of given pairs of rows; ``columns`` is a line for each column."""
+    for c in range(len(left)):
+        a, b = columns[left[c]], columns[right[c]]
+        greater = _u64(2) if ordered[c] else _u64(1)
+        shift, word = _u64(2 * (c % SLOTS)), c // SLOTS
+        for i in range(len(s_rows)):
+            x, y = a[s_rows[i]], b[t_rows[i]]
+            bits = _u64(0)
+            if nulls and (x < 0 or y < 0):
+                bits = _u64(3)
+            elif x < y:
+                bits = _u64(1)
+            elif x > y:
+                bits = greater
+            out[i, word] |= bits << shift

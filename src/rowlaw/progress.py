@@ -1,0 +1,112 @@
+"""What a long run says while it works: on stderr, and only after two seconds.
+
+On a terminal a bar with phase, count and estimate; elsewhere one plain line per phase.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+PATIENCE = 2.0  # seconds before anything is shown
+
+
+@dataclass
+class Phase:
+    """A part of a run with a known or unknown number of steps."""
+
+    name: str
+    total: int | None = None
+    done: int = 0
+    note: str = ""
+    _shown: Any = field(default=None, repr=False)
+
+    def advance(self, steps: int = 1) -> None:
+        self.update(self.done + steps)
+
+    def update(self, done: int, total: int | None = None, note: str | None = None) -> None:
+        self.done = done
+        self.total = total if total is not None else self.total
+        self.note = note if note is not None else self.note
+        if self._shown is not None:
+            self._shown.show(self)
+
+
+class Progress:
+    """The progress of one run; ``seconds`` is what each phase took.
+
+    >>> progress = Progress(quiet=True)
+    >>> with progress.phase("read"):
+    ...     pass
+    >>> list(progress.seconds)
+    ['read']
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.seconds: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._bar: Any = None
+        self._task: Any = None
+        self._began = time.perf_counter()
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
+        phase = Phase(name, total)
+        began = time.perf_counter()
+        timer = None
+        if not self.quiet:
+            phase._shown = self
+            timer = threading.Timer(max(0.0, PATIENCE - (began - self._began)), self.show, [phase, True])
+            timer.daemon = True
+            timer.start()
+        try:
+            yield phase
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
+            if timer is not None:
+                timer.cancel()
+            self._clear()
+
+    def show(self, phase: Phase, begin: bool = False) -> None:
+        """Put the phase on the screen; before its time only ``begin`` does."""
+        with self._lock:
+            if self._bar is None:
+                if not begin:
+                    return
+                if not sys.stderr.isatty():
+                    print(f"rowlaw: {phase.name} ...", file=sys.stderr, flush=True)  # noqa: T201
+                    phase._shown = None
+                    return
+                self._start()
+            if self._task is None:
+                self._task = self._bar.add_task(phase.name, total=phase.total, note=phase.note)
+            self._bar.update(self._task, completed=phase.done, total=phase.total, note=phase.note)
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._bar.start()
+
+    def _clear(self) -> None:
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+            self._bar = self._task = None

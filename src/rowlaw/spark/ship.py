@@ -1,0 +1,60 @@
+"""How files of the driver reach the workers: by being the same files where storage is shared, else through Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFolder:
+    """A folder of the driver, and the mark by which a worker knows that it sees the same one."""
+
+    path: str
+    mark: str
+
+    @staticmethod
+    def make(folder: Path) -> SharedFolder:
+        mark = f"mark-{uuid.uuid4().hex}"
+        (folder / mark).touch()
+        return SharedFolder(str(folder), mark)
+
+    @property
+    def visible(self) -> bool:
+        return os.path.exists(os.path.join(self.path, self.mark))
+
+
+def send_files(session: SparkSession, folder: Path) -> None:
+    """Copy the files of a folder to every worker machine, once each; workers find them by :func:`located`."""
+    context = getattr(session, "_sc", None)
+    with tempfile.TemporaryDirectory(prefix="rowlaw-send-") as outbox:
+        for file in sorted(folder.iterdir()):
+            if file.is_file():
+                named = os.path.join(outbox, f"{folder.name}--{file.name}")  # Spark keeps all files in one folder
+                os.symlink(file, named)
+                if context is not None:
+                    context.addFile(named)
+                else:
+                    session.addArtifacts(named, file=True)
+
+
+def located(folder: Path, name: str) -> Path:
+    """A file of the driver's folder, as this process sees it."""
+    here = folder / name
+    if here.exists() or not _is_worker():
+        return here
+    from pyspark import SparkFiles
+
+    return Path(SparkFiles.getRootDirectory()) / f"{folder.name}--{name}"
+
+
+def _is_worker() -> bool:
+    return "pyspark" in sys.modules and getattr(sys.modules["pyspark"].SparkFiles, "_is_running_on_worker", False)

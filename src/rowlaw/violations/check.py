@@ -1,0 +1,104 @@
+"""``rowlaw.check``: a table and rules in, every violation counted out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rowlaw.engine.engine import Engine
+from rowlaw.progress import Progress
+from rowlaw.relation import Relation, encode
+from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, load
+from rowlaw.rules.model import Rule, TypeClass
+from rowlaw.source import FileSource, Source, open_source
+from rowlaw.source.types import type_class
+from rowlaw.violations.result import Result, Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RULE_FILES = (".yaml", ".yml")
+
+
+def check(
+    table: Any,
+    rules: RuleSet | str | os.PathLike[str] | Rule | NamedRule | Iterable[str | Rule | NamedRule] | Mapping[str, str | Rule | NamedRule],
+    *,
+    nulls: Nulls | None = None,
+    row_id: str | None = None,
+    columns: Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    session: SparkSession | None = None,
+    progress: bool = True,
+    **reading: Any,
+) -> Result:
+    """Count every violation of every rule.
+
+    Parameters
+    ----------
+    table
+        What :func:`rowlaw.open_source` takes: a path, a Spark DataFrame, any frame with an Arrow C stream.
+    rules
+        A :class:`RuleSet`, the path of a rule file, a rule or its text, or several of them (a mapping gives them ids).
+    nulls
+        ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
+        By default what the rule set says.
+    row_id
+        The column by which rows are called in the result; by default their position in the table, from 0.
+    columns, types, reading
+        As in :func:`rowlaw.open_source`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hobken", "New York"]})
+    >>> result = check(table, ["fd (zip) -> city", "key (zip, city)"])
+    >>> result.counts
+    {'R1': 2, 'R2': 0}
+    >>> result.clashes("R1").to_pylist()[0]
+    {'s_row': 0, 't_row': 1, 's_city': 'Hoboken', 't_city': 'Hobken', 's_zip': '07030', 't_zip': '07030'}
+
+    Nothing runs when a rule does not fit the table: that is an error which points at the place in the rule.
+    """
+    chosen = rule_set(rules, nulls)
+    shown = Progress(quiet=not progress)
+    source = open_source(table, columns=columns, types=types, session=session, **reading)
+    known = _types(source)
+    for named in chosen:
+        bind(named.origin or named.rule, known)  # before a large table is read
+    with shown.phase("read"):
+        relation = encode(source, row_id=row_id, session=session)
+    try:
+        return run(relation, chosen, session=session, progress=shown)
+    except BaseException:
+        relation.close()
+        raise
+
+
+def run(relation: Relation, rules: RuleSet, *, session: SparkSession | None = None, progress: Progress | None = None) -> Result:
+    """Check a relation that is encoded already."""
+    shown = progress or Progress(quiet=True)
+    bound = [bind(named.origin or named.rule, relation.types) for named in rules]
+    engine = Engine(relation, rules.nulls, session)
+    with shown.phase("check") as phase:
+        found = engine.count(bound, done=phase.update)
+    verdicts = [Verdict(named, rule, count, relation.rows) for named, rule, count in zip(rules, bound, found, strict=True)]
+    return Result(engine, verdicts, shown.seconds)
+
+
+def rule_set(rules: Any, nulls: Nulls | None = None) -> RuleSet:
+    """Rules as people give them, as a rule set."""
+    if isinstance(rules, os.PathLike) or (isinstance(rules, str) and Path(rules).suffix in RULE_FILES and "\n" not in rules):
+        rules = load(rules)
+    return RuleSet.of(rules, nulls=nulls)
+
+
+def _types(source: Source) -> dict[str, TypeClass | None]:
+    """What is known of the columns' types before reading: nothing of text files, except what the user said."""
+    guessed = isinstance(source, FileSource) and source.inferred
+    return {
+        field.name: type_class(source.types[field.name]) if field.name in source.types else None if guessed else type_class(field.type)
+        for field in source.schema
+    }

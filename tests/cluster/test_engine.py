@@ -1,0 +1,98 @@
+"""The engine on a real cluster: the same counts, also when a worker dies and when workers do not share the driver's files."""
+
+import os
+import time
+
+SETUP = """
+    import numpy as np, pyarrow as pa
+    import rowlaw
+    from rowlaw.engine import engine as module
+    from rowlaw.engine.engine import Engine
+    from rowlaw.relation import encode
+    from rowlaw.rules import parse
+    from rowlaw.source import open_source
+    from rowlaw.spark.jobs import DriverThreads, SparkTasks
+
+    random = np.random.default_rng(2)
+    n = 20_000
+    table = pa.table({name: random.integers(0, size, n) for name, size in {"a": 50, "b": 5, "x": 2000, "y": 2000}.items()})
+    rules = [parse(t) for t in ("key (a, b, x)", "fd (a) -> b", "od {a}: x ~ y", "od {}: x ~ y", "not (s.x < t.y and s.b != t.b)")]
+    spark = session()
+    module.SPLIT_SECONDS = 0.0
+
+    def same(one, other):
+        return all(p.pairs == q.pairs and np.array_equal(p.rows, q.rows) and np.array_equal(p.per_row, q.per_row) for p, q in zip(one, other))
+"""
+
+
+def test_the_same_results(cluster):
+    seen = cluster.run(
+        SETUP
+        + """
+    relation = encode(open_source(spark.createDataFrame(table)))
+    here = Engine(relation, workers=DriverThreads()).count(rules)
+    there = Engine(relation, workers=SparkTasks(spark)).count(rules)
+    result = rowlaw.check(spark.createDataFrame(table.slice(0, 2000)), "fd (a) -> b")
+    frame = result.violations("R1").count() == result.counts["R1"]
+    print(json.dumps([same(here, there), frame, sum(c.pairs for c in here) > 10**8]))
+"""
+    )
+    assert seen == [True, True, True]
+
+
+def test_workers_without_the_drivers_files(cluster):
+    """The files are sent, and then the folder is moved away: workers must find what they were sent."""
+    seen = cluster.run(
+        SETUP
+        + """
+    from rowlaw.spark.ship import send_files
+    relation = encode(open_source(table))
+    here = Engine(relation, workers=DriverThreads()).count(rules)
+    send_files(spark, relation.folder)
+    folder = relation.folder
+    engine = Engine(relation, workers=SparkTasks(spark))
+    engine._scales.compared("x", "y")  # the driver reads its dictionaries while it can
+    os.rename(folder, str(folder) + "-moved")
+    try:
+        Engine.ship = lambda self, session: None
+        there = engine.count(rules)
+    finally:
+        os.rename(str(folder) + "-moved", folder)
+    print(json.dumps(same(here, there)))
+"""
+    )
+    assert seen is True
+
+
+def test_a_worker_dies_in_the_middle(cluster, tmp_path):
+    driver = cluster.start(
+        SETUP
+        + """
+    from rowlaw.engine.engine import _Counting
+
+    class Slow(_Counting):
+        '''Leaves a mark for each task, and gives the test time to kill a worker.'''
+        def __call__(self, task):
+            import os, time
+            open(os.path.join(FOLDER, f"task-{os.getpid()}-{time.time_ns()}"), "w").close()
+            time.sleep(1.0)
+            return super().__call__(task)
+
+    FOLDER = os.environ["FOLDER"]
+    relation = encode(open_source(table))
+    here = Engine(relation, workers=DriverThreads()).count(rules)
+    module._Counting = Slow
+    there = Engine(relation, workers=SparkTasks(spark)).count(rules)
+    print(json.dumps(same(here, there)))
+""",
+        FOLDER=str(tmp_path),
+    )
+    try:
+        until = time.monotonic() + 150
+        while len(os.listdir(tmp_path)) < 3 and time.monotonic() < until:
+            assert driver.process.poll() is None, driver.result()
+            time.sleep(0.05)
+        cluster.kill_worker(1)
+        assert driver.result() is True
+    finally:
+        cluster.restart_worker(1)

@@ -1,0 +1,114 @@
+"""Checking by Spark tasks gives what the driver's threads give; violations and rows as Spark frames."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import rowlaw
+from rowlaw.engine.engine import Engine, Part
+from rowlaw.relation import encode
+from rowlaw.rules import parse
+from rowlaw.source import open_source
+from rowlaw.spark.jobs import DriverThreads, SparkTasks
+
+RULES = [
+    "key (a, b)",
+    "fd (a) -> b",
+    "fd (a, c) -> d",
+    "od {a}: x ~ y",
+    "od {}: x ~ y desc",
+    "od [a, x desc] -> [y]",
+    "not (s.x < t.y and s.y >= t.x)",
+    "not (s.a = t.b and s.x < t.x and s.y < t.y and s.c != t.c)",
+    "not (s.x < s.y)",
+    "not (s.x < 100 and t.y > 900 and s.a = t.a)",
+    "not (s.x < t.x and s.y < t.y and s.d > t.d)",
+]
+
+
+@pytest.fixture(scope="module")
+def table():
+    random = np.random.default_rng(1)
+    n = 3_000
+    columns = {name: random.integers(0, size, n) for name, size in {"a": 40, "b": 40, "c": 3, "d": 9, "x": 1000, "y": 1000}.items()}
+    columns["a"][: n // 2] = 7  # skew: half of the rows in one group
+    return pa.table({name: pa.array(values, mask=random.random(n) < 0.02) for name, values in columns.items()})
+
+
+@pytest.fixture(scope="module")
+def relation(table):
+    with encode(open_source(table)) as found:
+        yield found
+
+
+@pytest.mark.parametrize("nulls", ["unknown", "equal"])
+def test_tasks_and_threads_agree(spark, relation, nulls, monkeypatch):
+    monkeypatch.setattr("rowlaw.engine.engine.SPLIT_SECONDS", 0.0)  # every rule in pieces
+    rules = [parse(text) for text in RULES]
+    threads = Engine(relation, nulls, workers=DriverThreads(1)).count(rules)
+    tasks = Engine(relation, nulls, workers=SparkTasks(spark)).count(rules)
+    for text, a, b in zip(RULES, threads, tasks, strict=True):
+        assert a.pairs == b.pairs, text
+        assert np.array_equal(a.rows, b.rows), text
+        assert np.array_equal(a.per_row, b.per_row), text
+
+
+def test_large_work_goes_to_spark(spark, relation, monkeypatch):
+    engine = Engine(relation)
+    assert isinstance(engine._workers(0.5), DriverThreads)
+    assert isinstance(engine._workers(5.0), SparkTasks)
+    monkeypatch.setattr("rowlaw.engine.engine.THREAD_SECONDS", 0.0)
+    heard = []
+    found = engine.count([parse("fd (a) -> b")], done=lambda done, total: heard.append((done, total)))
+    assert found[0].pairs == Engine(relation, workers=DriverThreads()).count([parse("fd (a) -> b")])[0].pairs
+
+
+def test_violations_as_a_frame(spark, table):
+    result = rowlaw.check(table, {"city": "fd (a, c) -> b", "one": "not (s.x < s.y)"})
+    frame = result.violations("city")
+    assert frame.columns == ["s_row", "t_row", "s_a", "t_a", "s_b", "t_b", "s_c", "t_c"]
+    assert frame.count() == result.counts["city"]
+    wrong = frame.where("s_a != t_a or s_c != t_c or s_b = t_b or s_row = t_row or s_b is null")
+    assert wrong.count() == 0
+    single = result.violations("one")
+    assert single.columns == ["s_row", "s_x", "s_y"]
+    assert single.where("s_x < s_y").count() == result.counts["one"]
+    rows = result.rows
+    assert rows.columns == ["row", "rule", "pairs"]
+    assert rows.where("rule = 'city'").count() == result["city"].rows
+    assert rows.groupBy("rule").sum("pairs").collect()[0][1] in (2 * result.counts["city"], result.counts["one"])
+    assert rows.first()["pairs"] == max(int(v.found.per_row.max()) for v in result.verdicts)
+
+
+def test_a_frame_outlives_its_result(spark, table):
+    frame = rowlaw.check(table, "fd (a, c) -> b").violations("R1")
+    assert frame.count() > 0
+
+
+def test_spark_frame_in_violations_out(spark):
+    frame = spark.createDataFrame([("07030", "Hoboken"), ("07030", "Hobken"), (None, "x")], "`zip code` string, city string")
+    result = rowlaw.check(frame, "fd (`zip code`) -> city")
+    assert result.counts == {"R1": 2}
+    assert sorted(r["s_city"] for r in result.violations("R1").collect()) == ["Hobken", "Hoboken"]
+
+
+def test_part_against_part(spark, relation):
+    rule = parse("fd (a) -> b")
+    left, right = np.arange(0, 1000, dtype=np.int32), np.arange(500, 3000, dtype=np.int32)
+    one = Engine(relation, workers=DriverThreads()).count([rule], Part(left, right))[0]
+    other = Engine(relation, workers=SparkTasks(spark)).count([rule], Part(left, right))[0]
+    assert one.pairs == other.pairs > 0
+
+
+def test_the_sql_of_a_rule_finds_the_same_pairs(spark, table):
+    from rowlaw.rules import sql
+
+    small = table.slice(0, 400).append_column("id", pa.array(range(400)))
+    spark.createDataFrame(small).createOrReplaceTempView("small")
+    for nulls in ("unknown", "equal"):
+        for text in RULES:
+            count = rowlaw.check(small, text, nulls=nulls).counts["R1"]
+            query = sql(parse(text), "small", row_id="id", nulls=nulls)
+            assert spark.sql(query).count() == count, (text, nulls)
+    keyless = sql(parse("fd (a) -> b"), "small")
+    assert spark.sql(keyless).count() == rowlaw.check(small, "fd (a) -> b").counts["R1"]
