@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -73,7 +73,7 @@ def check(
     reading = options.reading(columns, types, **file)
     from rowlaw.cli.check import run
 
-    printed = {"sample": sample, "violations": violations, "format": format, "out": out, "quiet": quiet}
+    printed: dict[str, Any] = {"sample": sample, "violations": violations, "format": format, "out": out, "quiet": quiet}
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
 
 

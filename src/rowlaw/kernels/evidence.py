@@ -18,7 +18,7 @@ from numba import njit
 SLOTS = 32  # slots to a word of a signature
 NARROW = 1 << 15  # codes below this are compared in 16-bit lanes
 _PIECE = 1 << 16  # values of one 16-bit lane
-_DIRECT = 1 << 18  # counters addressed directly: two sets of them are 2 MiB, of which few are touched
+_DIRECT = 1 << 20  # counters addressed directly: two sets of them are 8 MiB, of which few are touched
 _DECODED = 1 << 9  # signatures of so many low digits are prepared at a time
 _NOTHING = (1 << 31) - 1
 
@@ -229,7 +229,7 @@ def _count_weighted(lanes: Any, n: int, first: int, weight: int, weights: Any, c
     low, high = lanes[0], lanes[len(lanes) - 1]
     step = first if len(lanes) > 1 else 0
     for j in range(n):
-        counts[np.int64(low[j]) + step * np.int64(high[j])] += weight * weights[j]
+        counts[np.int64(low[j]) + step * np.int64(high[j])] += _u64(weight * weights[j])
 
 
 @njit(cache=True, nogil=True)
@@ -281,7 +281,8 @@ def count_tiles(
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
     all_start, all_lanes = np.zeros((4 * words, tile), np.uint16), np.zeros((4 * words, tile), np.uint16)
     fixed, signature = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    counts, counts_weighted = np.zeros(2 * _DIRECT, np.uint32), np.zeros(0, np.int64)
+    counts, counts_weighted = np.zeros(2 * _DIRECT, np.uint32), np.zeros(0, np.uint64)
+    both = counts.view(np.uint64)
     for q in range(len(pairs)):
         a, b = pairs[q, 0], pairs[q, 1]
         _outcomes(ordered, left, right, low, high, unknown, a, b, possible)
@@ -296,7 +297,7 @@ def count_tiles(
         s1, t1 = min((a + 1) * tile, rows), min((b + 1) * tile, rows)
         _starts(wide, narrow, place, right, b * tile, t1, active, steps, start)
         if direct and not plain and len(counts_weighted) == 0:
-            counts_weighted = np.zeros(_DIRECT, np.int64)
+            counts_weighted = np.zeros(_DIRECT, np.uint64)
         for s in range(a * tile, s1):
             t0 = max(b * tile, s + 1)
             if t0 >= t1:
@@ -323,16 +324,17 @@ def count_tiles(
                 table = _grown(table)
             for j in range(size):
                 at = i * size + j
-                if plain:
-                    count = np.int64(counts[2 * at]) + np.int64(counts[2 * at + 1])
-                    counts[2 * at] = counts[2 * at + 1] = _u32(0)
-                else:
+                count = _u64(0)
+                if plain and both[at]:
+                    count = _u64(counts[2 * at]) + _u64(counts[2 * at + 1])
+                    both[at] = _u64(0)
+                elif not plain and counts_weighted[at]:
                     count = counts_weighted[at]
-                    counts_weighted[at] = 0
+                    counts_weighted[at] = _u64(0)
                 if count:
                     for w in range(words):
                         signature[w] = fixed[w] | low_bits[j, w] | high_bits[i, w]
-                    used += add(table, signature, _u64(count))
+                    used += add(table, signature, count)
     return entries(table, used)
 
 
