@@ -4,18 +4,28 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rowlaw.engine import witness as module
 from rowlaw.engine.compile import Scales, compile_rule
 from rowlaw.engine.count import count
 from rowlaw.engine.split import split
-from rowlaw.engine.witness import witness
+from rowlaw.engine.witness import counterexamples, witness
 from rowlaw.relation import encode
 from rowlaw.source import open_source
 from tests import naive
 from tests.strategies import denials, nulls, tables, to_arrow
 
 
-@given(data=st.data(), table=tables(), nulls=nulls())
-def test_witness(data, table, nulls):
+@given(data=st.data(), table=tables(), nulls=nulls(), looked_at=st.sampled_from([0, 50]))
+def test_witness(data, table, nulls, looked_at):
+    """``looked_at`` decides between looking at every pair of a group and counting first."""
+    saved, module.LOOKED_AT = module.LOOKED_AT, looked_at
+    try:
+        _check_witness(data, table, nulls)
+    finally:
+        module.LOOKED_AT = saved
+
+
+def _check_witness(data, table, nulls):
     with encode(open_source(to_arrow(table))) as relation:
         scales = Scales(relation, nulls)
         for most in (2, 3, 5):
@@ -24,6 +34,10 @@ def test_witness(data, table, nulls):
             expected = naive.violations(rule, table.values, nulls)
             assert (found is None) == (not expected)
             assert found is None or found[: rule.arity] in expected
+            several = counterexamples(compile_rule(rule, scales), relation.rows, 3)
+            assert len(several) <= 3
+            assert {tuple(pair[: rule.arity]) for pair in several.tolist()} <= set(expected)
+            assert bool(len(several)) == bool(expected)
 
 
 @given(data=st.data(), table=tables(), nulls=nulls(), parts=st.integers(1, 5))

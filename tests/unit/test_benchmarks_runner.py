@@ -10,15 +10,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from rich.console import Console
 
-psutil = pytest.importorskip("psutil")
-
-from benchmarks import runner  # noqa: E402
-from benchmarks.case import Case, Comparison, Contender, Options  # noqa: E402
-from benchmarks.compare import Record, agree, difference, ratio  # noqa: E402
-from benchmarks.measure import Measurement, measure  # noqa: E402
+from benchmarks import plots, runner
+from benchmarks.case import Case, Comparison, Contender, Options
+from benchmarks.compare import Record, agree, difference, growth, ratio
+from benchmarks.measure import Measurement, measure
 
 HERE = "tests.unit.test_benchmarks_runner"
 MIB = 2**20
@@ -46,17 +45,21 @@ class Fake(Case):
         time.sleep(self.sleep)
         return self.answer
 
+    def data_bytes(self) -> int:
+        return MIB
+
     def close(self) -> None:
         if self.child is not None:
             self.child.communicate()
 
 
-def fake(label: str, bar: float | None = None, **params: Any) -> Contender:
-    return Contender(label, f"{HERE}:Fake", params, bar)
+def fake(label: str, bar: float | None = None, timeout: float | None = None, **params: Any) -> Contender:
+    return Contender(label, f"{HERE}:Fake", params, bar, timeout)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, comparison: Comparison, **options: Any) -> tuple[int, str, dict[str, Any]]:
     monkeypatch.setattr(runner, "cases", lambda *_: [comparison])
+    monkeypatch.setattr(plots, "draw", lambda _: None)  # matplotlib is not needed for tests
     out, written = io.StringIO(), tmp_path / "fake.json"
     quiet = Console(file=io.StringIO())
     code = runner.run("fake", Options(**{"repeat": 1, **options}), Console(file=out, width=200), quiet, written)
@@ -69,6 +72,9 @@ def test_same_answers_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert code == 0
     assert "agree" in text
     assert "bar 1e+09: met" in text
+    assert "peak / encoded size, job 1k, rowlaw" in text
+    ours = written["comparisons"][0]["contenders"][0]
+    assert ours["peak_over_data"] == pytest.approx((ours["peak_pss_bytes"] or ours["peak_rss_bytes"]) / MIB)
     peer = written["comparisons"][0]["contenders"][1]
     assert peer["answers_agree"] is True
     assert len(peer["seconds"]) == 2
@@ -86,9 +92,9 @@ def test_different_answers_are_loud(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_a_peer_out_of_time_gives_a_bound(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    comparison = Comparison("job", fake("rowlaw"), (fake("peer", sleep=60.0),))
+    comparison = Comparison("job", fake("rowlaw"), (fake("peer", timeout=1.0, sleep=60.0),))
     begin = time.monotonic()
-    code, text, written = run(monkeypatch, tmp_path, comparison, timeout=1.0, repeat=3)
+    code, text, written = run(monkeypatch, tmp_path, comparison, timeout=55.0, repeat=3)
     assert time.monotonic() - begin < 50
     assert code == 0
     assert "> 1 s" in text
@@ -146,6 +152,27 @@ def test_bounds() -> None:
     assert below.meets(0.2)
     assert not above.meets(100.0)
     assert ratio(late, late, 10.0) is None
+
+
+def test_growth_has_a_bar_for_ten_times_the_rows() -> None:
+    assert growth({100: record(1.0), 1_000: record(12.0)}, 13.0) == "12 times the time for 10 times the rows; bar 13: met"
+    assert growth({100: record(1.0), 1_000: record(14.0)}, 13.0) == "14 times the time for 10 times the rows; bar 13: missed"
+    assert growth({100: record(1.0), 200: record(3.0)}, 13.0) == "3 times the time for 2 times the rows"
+    assert growth({100: record(1.0)}, 13.0) is None
+
+
+def test_what_a_plot_shows() -> None:
+    ratio = {"value": 0.5, "min": 0.4, "max": 0.6, "bound": None}
+    peers = [{"label": "peer", "ratio": ratio, "bar": {"at_most": 1.0, "met": True}}, {"label": "missing", "failed": "no module x"}]
+    document = {
+        "comparisons": [
+            {"name": "job", "size": 1_000, "contenders": [{"median_seconds": 1.0}, *peers]},
+            {"name": "job", "size": 10_000, "contenders": [{"median_seconds": 9.0}]},
+            {"name": "other", "size": None, "contenders": [{"median_seconds": 2.0}]},
+        ]
+    }
+    assert plots.dots(document) == [plots.Dot("job 1k", "peer", 0.5, 0.4, 0.6, None, 1.0)]
+    assert plots.lines(document) == {"job": [(1_000, 1.0), (10_000, 9.0)]}
 
 
 def test_agreement_needs_two_answers() -> None:

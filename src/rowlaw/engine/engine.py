@@ -7,7 +7,7 @@ rules too heavy for one task) that run in the driver's threads while small and a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,8 @@ from rowlaw.engine.count import count
 from rowlaw.engine.plan import plan
 from rowlaw.engine.refine import PairBatch, pairs, partners
 from rowlaw.engine.split import split
-from rowlaw.engine.trie import Node, build, walk
-from rowlaw.engine.witness import Pair, witness
+from rowlaw.engine.trie import build, walk
+from rowlaw.engine.witness import Pair, counterexamples
 from rowlaw.relation.groups import Groups
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Denial, Nulls, Rule
@@ -114,20 +114,23 @@ class Engine:
 
     def witness(self, rules: Sequence[Rule], part: Part = ALL) -> list[Pair | None]:
         """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it holds."""
-        found: list[Pair | None] = [None] * len(rules)
+        return [(int(found[0, 0]), int(found[0, 1])) if len(found) else None for found in self.counterexamples(rules, 1, part)]
+
+    def counterexamples(self, rules: Sequence[Rule], most: int, part: Part = ALL, *, done: Done | None = None) -> list[np.ndarray]:
+        """For each rule up to ``most`` pairs of rows that break it, as an array of ``(s, t)``; none only if it holds."""
         denials = [(i, d) for i, rule in enumerate(rules) for d in rule.denials]
         compiled = [compile_rule(d, self._scales, part.left, part.right) for _, d in denials]
-
-        def look(node: Node) -> None:
-            def visit(number: int, groups: Groups) -> None:
-                i = denials[number][0]
-                if found[i] is None:
-                    found[i] = witness(compiled[number], self.relation.rows, groups)
-
-            first = compiled[next(node.all_rules())]
-            walk(node, Groups.whole(first.s, first.t), visit)
-
-        DriverThreads().map(look, build(compiled), "look for witnesses")
+        looking = _Looking(self.relation, self.nulls, part, most)
+        tasks = [_Task(tuple(denials[n] for n in node.all_rules())) for node in build(compiled)]
+        workers = self._workers(sum(seconds(rule) for rule in compiled))
+        if isinstance(workers, SparkTasks):
+            self.ship(workers.session)
+        else:
+            looking = _Looking(self.relation, self.nulls, part, most, self._scales)
+        found: list[np.ndarray] = [np.zeros((0, 2), np.int32)] * len(rules)
+        for results in workers.map(looking, tasks, f"look for counterexamples to {len(rules)} rules", done):
+            for i, more in results:
+                found[i] = np.concatenate((found[i], more))[:most]
         return found
 
     def pairs(self, rule: Rule, part: Part = ALL, *, involved: Found | None = None) -> Iterator[PairBatch]:
@@ -189,18 +192,36 @@ def _found(total: int, tally: np.ndarray | None) -> Found:
 
 
 @dataclass(frozen=True)
-class _Counting:
-    """Counts a task's denials: (number of the rule, pairs, rows that take part, pairs of each)."""
+class _Work:
+    """Work on the denials of a task, each with the pairs that satisfy its equalities."""
 
     relation: Relation
     nulls: Nulls
     part: Part
+
+    def compiled(self, task: _Task, scales: Scales | None) -> list[Compiled]:
+        known = scales or Scales(self.relation, self.nulls)
+        return [compile_rule(d, known, self.part.left, self.part.right) for _, d in task.denials]
+
+
+def _walk(compiled: Sequence[Compiled], visit: Callable[[int, Groups | None], None]) -> None:
+    for node in build(compiled):
+        first = compiled[next(node.all_rules())]
+        if first.denial.arity == 1:
+            visit(node.rules[0], None)
+        else:
+            walk(node, Groups.whole(first.s, first.t), visit)
+
+
+@dataclass(frozen=True)
+class _Counting(_Work):
+    """Counts a task's denials: (number of the rule, pairs, rows that take part, pairs of each)."""
+
     per_row: bool
     scales: Scales | None = None
 
     def __call__(self, task: _Task) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        scales = self.scales or Scales(self.relation, self.nulls)
-        compiled = [compile_rule(d, scales, self.part.left, self.part.right) for _, d in task.denials]
+        compiled = self.compiled(task, self.scales)
         found: list[tuple[int, int, np.ndarray, np.ndarray]] = []
 
         def keep(number: int, rule: Compiled, groups: Groups | None) -> None:
@@ -211,13 +232,28 @@ class _Counting:
         if task.pieces > 1:
             for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
                 keep(0, piece, None)
-            return found
-        for node in build(compiled):
-            first = compiled[next(node.all_rules())]
-            if first.denial.arity == 1:
-                keep(node.rules[0], first, None)
-            else:
-                walk(node, Groups.whole(first.s, first.t), lambda number, groups: keep(number, compiled[number], groups))
+        else:
+            _walk(compiled, lambda number, groups: keep(number, compiled[number], groups))
+        return found
+
+
+@dataclass(frozen=True)
+class _Looking(_Work):
+    """Looks for counterexamples to a task's denials: (number of the rule, pairs)."""
+
+    most: int
+    scales: Scales | None = None
+
+    def __call__(self, task: _Task) -> list[tuple[int, np.ndarray]]:
+        compiled = self.compiled(task, self.scales)
+        found: list[tuple[int, np.ndarray]] = []
+
+        def visit(number: int, groups: Groups | None) -> None:
+            some = counterexamples(compiled[number], self.relation.rows, self.most, groups)
+            if len(some):
+                found.append((task.denials[number][0], some))
+
+        _walk(compiled, visit)
         return found
 
 

@@ -1,13 +1,16 @@
-"""Whether a rule is broken at all, and by which pair: what discovery asks, many times.
+"""Whether a rule is broken, and by which pairs: what discovery asks, many times.
 
-The shapes that functional and order dependencies and most denial constraints have are answered by one walk over groups that stops
-at the first violation; others by counting and then looking among the rows that take part.
+The shapes that functional and order dependencies and most denial constraints have are answered by one walk over groups;
+others by looking at every pair where groups are small, else by counting and then looking among the rows that take part. Either way
+the answer stops at the number of pairs asked for, and "none" is a proof.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+
+import numpy as np
 
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.count import count, strict_cases
@@ -18,54 +21,83 @@ from rowlaw.rules.model import Op
 
 Pair = tuple[int, int]
 
+LOOKED_AT = 50  # pairs that can be looked at in the time it takes to sort and count one row
+
 
 def witness(rule: Compiled, rows: int, groups: Groups | None = None) -> Pair | None:
     """A pair of rows that breaks the rule, or None. For a rule about single rows the pair is that row twice."""
+    found = counterexamples(rule, rows, 1, groups)
+    return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+
+def counterexamples(rule: Compiled, rows: int, most: int, groups: Groups | None = None) -> np.ndarray:
+    """Up to ``most`` pairs that break the rule, from different groups where there are several; none only if it holds.
+
+    ``groups`` are the pairs that satisfy its equalities, where the caller has them already.
+    """
     if rule.denial.arity == 1:
-        return (int(rule.s[0]),) * 2 if len(rule.s) else None  # type: ignore[return-value]
+        return np.stack((rule.s[:most], rule.s[:most]), axis=1)
     if groups is None:
         groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in rule.equalities])
     if groups.number == 0:
-        return None
+        return np.zeros((0, 2), np.int32)
     others = (*rule.inequalities, *rule.differences)
     if groups.reflexive and all(c.columns.same for c in others) and len(others) <= 2:
-        return _walk(groups, others)
+        return _walk(groups, others, most)
+    in_groups = np.diff(groups.s.starts).astype(np.float64) @ np.diff(groups.t.starts)
+    if in_groups <= LOOKED_AT * groups.rows * 2 ** len(rule.differences):
+        return _scan(groups, others, most)
     found = count(rule, rows, groups=groups)
     if not found.pairs:
-        return None
-    s, t = next(pairs(rule, found.per_row))
-    return int(s[0]), int(t[0])
+        return np.zeros((0, 2), np.int32)
+    chosen: list[np.ndarray] = []
+    for s, t in pairs(rule, found.per_row):
+        step = max(1, len(s) // most)  # from all over the batch
+        chosen.append(np.stack((s[::step][:most], t[::step][:most]), axis=1))
+        if sum(map(len, chosen)) >= most:
+            break
+    return np.concatenate(chosen)[:most]
 
 
-def _walk(groups: Groups, comparisons: Sequence[Comparison]) -> Pair | None:
+def _scan(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.ndarray:
+    s, t = groups.s, groups.t
+    left = np.stack([c.columns.left[s.rows] for c in comparisons]) if comparisons else np.zeros((0, len(s.rows)), np.int32)
+    right = np.stack([c.columns.right[t.rows] for c in comparisons]) if comparisons else np.zeros((0, len(t.rows)), np.int32)
+    masks = np.array([int(c.op) for c in comparisons], np.int64)
+    found = np.empty((most, 2), np.int32)
+    per_group = max(1, most // groups.number)
+    return found[: kernels.scan(s.rows, s.starts, t.rows, t.starts, left, right, masks, per_group, found)]
+
+
+def _walk(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.ndarray:
     """At most two comparisons, each of one column: ``!=`` is ``<`` or ``>``, ``<=`` is ``<`` or ``=``."""
     sides = [[Op.LT, Op.GT] if c.op == Op.NE else [c.op] for c in comparisons]
+    chosen: list[np.ndarray] = []
     for ops in product(*sides):
-        chosen = [Comparison(c.predicate, c.columns, op) for c, op in zip(comparisons, ops, strict=True)]
-        for equal, strict in strict_cases(chosen):
-            found = _strict(groups.refine(equal), strict)
-            if found is not None:
-                return found
+        cases = strict_cases([Comparison(c.predicate, c.columns, op) for c, op in zip(comparisons, ops, strict=True)])
+        for equal, strict in cases:
+            left = most - sum(map(len, chosen))
+            if left:
+                chosen.append(_strict(groups.refine(equal), strict, left))
         if len(comparisons) == 1:
             break  # with one column a pair that differs does so in both directions
-    return None
+    return np.concatenate(chosen)
 
 
-def _strict(groups: Groups, comparisons: Sequence[Comparison]) -> Pair | None:
+def _strict(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.ndarray:
     side = groups.s
+    found = np.empty((most, 2), np.int32)
     if groups.number == 0:
-        return None
+        return found[:0]
     if not comparisons:
-        s, t = kernels.any_pair(side.rows, side.starts, side.rows, side.starts)
-    elif len(comparisons) == 1:
+        first = side.starts[:-1][:most]
+        return np.stack((side.rows[first], side.rows[first + 1]), axis=1)
+    if len(comparisons) == 1:
         c = comparisons[0]
-        s, t = kernels.unequal(side.rows, side.starts, c.columns.left)
-        if c.op == Op.GT:
-            s, t = t, s
-    else:
-        first, second = (c.columns for c in comparisons)
-        x_down, y_down = (c.op == Op.GT for c in comparisons)
-        side = side.arranged([Sorted(first.left, first.width, x_down), Sorted(second.left, second.width, not y_down)])
-        values = second.left[side.rows]
-        s, t = kernels.ascent(side.rows, side.starts, -values if y_down else values)
-    return (int(s), int(t)) if s >= 0 else None
+        found = found[: kernels.unequal_pairs(side.rows, side.starts, c.columns.left, found)]
+        return found[:, ::-1] if c.op == Op.GT else found
+    first_column, second = (c.columns for c in comparisons)
+    x_down, y_down = (c.op == Op.GT for c in comparisons)
+    side = side.arranged([Sorted(first_column.left, first_column.width, x_down), Sorted(second.left, second.width, not y_down)])
+    values = second.left[side.rows]
+    return found[: kernels.ascents(side.rows, side.starts, -values if y_down else values, found)]

@@ -25,6 +25,7 @@ def all_pairs(
     multiplicity: np.ndarray | None = None,
     workers: Workers | None = None,
     tile: int = TILE,
+    direct: int = kernels.DIRECT,
 ) -> EvidenceSet:
     """What all ordered pairs of different rows say (of some rows, if given; each counts ``multiplicity`` times).
 
@@ -40,7 +41,7 @@ def all_pairs(
     most tiles have few values in many columns, which then need not be compared.
     """
     workers = workers or DriverThreads()
-    work = Tiles(slots, rows, multiplicity, tile)
+    work = Tiles(slots, rows, multiplicity, tile, direct)
     folded = work.folded
     number = -(-len(folded.rows) // tile)
     a, b = np.triu_indices(number)
@@ -72,8 +73,11 @@ def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> n
 
 def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The codes of the given rows only: columns of ``s_rows``, then of ``t_rows``."""
-    columns = np.stack([c[s_rows] for c in slots.columns] + [c[t_rows] for c in slots.columns])
-    return columns, slots.left, slots.right + len(slots.columns)
+    number = len(slots.columns)
+    columns = np.empty((2 * number, len(s_rows)), np.int32)
+    for i, codes in enumerate(slots.columns):
+        columns[i], columns[number + i] = codes[s_rows], codes[t_rows]
+    return columns, slots.left, slots.right + number
 
 
 def _nothing(slots: Slots) -> EvidenceSet:
@@ -96,12 +100,14 @@ class Tiles:
     rows: np.ndarray | None
     multiplicity: np.ndarray | None
     tile: int
+    direct: int
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"slots": self.slots, "rows": self.rows, "multiplicity": self.multiplicity, "tile": self.tile}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __call__(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return kernels.count_tiles(pairs, self.tile, *self._codes, self.slots.left, self.slots.right, self.slots.ordered, *self._facts)
+        slots = self.slots
+        return kernels.count_tiles(pairs, self.tile, self.direct, *self._codes, slots.left, slots.right, slots.ordered, *self._facts)
 
     @cached_property
     def folded(self) -> Folded:

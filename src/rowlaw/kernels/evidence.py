@@ -18,7 +18,7 @@ from numba import njit
 SLOTS = 32  # slots to a word of a signature
 NARROW = 1 << 15  # codes below this are compared in 16-bit lanes
 _PIECE = 1 << 16  # values of one 16-bit lane
-_DIRECT = 1 << 20  # counters addressed directly: two sets of them are 8 MiB, of which few are touched
+DIRECT = 1 << 20  # counters addressed directly: two sets of them are 8 MiB, of which few are touched
 _DECODED = 1 << 9  # signatures of so many low digits are prepared at a time
 _NOTHING = (1 << 31) - 1
 
@@ -265,11 +265,12 @@ def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, ac
 
 @njit(cache=True, nogil=True)
 def count_tiles(
-    pairs: Any, tile: int, narrow: Any, wide: Any, place: Any, left: Any, right: Any, ordered: Any, bounds: Any, weights: Any, single: Any
+    pairs: Any, tile: int, most: int, narrow: Any, wide: Any, place: Any, left: Any, right: Any, ordered: Any, bounds: Any, weights: Any, single: Any
 ) -> Any:
     """The signatures of rows ``s < t`` for pairs of tiles, and their counts.
 
-    ``weights`` are the multiplicities of rows, ``single`` says of each tile that all of them are 1.
+    ``most`` is how many counters may be addressed directly; ``weights`` are the multiplicities of rows, ``single`` says of each tile
+    that all of them are 1.
     """
     low, high, unknown = bounds
     rows, slots = narrow.shape[1], len(left)
@@ -281,13 +282,13 @@ def count_tiles(
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
     all_start, all_lanes = np.zeros((4 * words, tile), np.uint16), np.zeros((4 * words, tile), np.uint16)
     fixed, signature = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    counts, counts_weighted = np.zeros(2 * _DIRECT, np.uint32), np.zeros(0, np.uint64)
+    counts, counts_weighted = np.zeros(2 * most, np.uint32), np.zeros(0, np.uint64)
     both = counts.view(np.uint64)
     for q in range(len(pairs)):
         a, b = pairs[q, 0], pairs[q, 1]
         _outcomes(ordered, left, right, low, high, unknown, a, b, possible)
         n, total = _number(possible, ordered, all_active, all_radix, digit, fixed)
-        direct = total <= _DIRECT
+        direct = total <= most
         plain = single[a] and single[b]
         active, radix = all_active[:n], all_radix[:n]
         pieces, first = _steps(active, radix, digit, direct, ordered, all_piece, all_less, all_greater, all_missing)
@@ -297,7 +298,7 @@ def count_tiles(
         s1, t1 = min((a + 1) * tile, rows), min((b + 1) * tile, rows)
         _starts(wide, narrow, place, right, b * tile, t1, active, steps, start)
         if direct and not plain and len(counts_weighted) == 0:
-            counts_weighted = np.zeros(_DIRECT, np.uint64)
+            counts_weighted = np.zeros(most, np.uint64)
         for s in range(a * tile, s1):
             t0 = max(b * tile, s + 1)
             if t0 >= t1:

@@ -1,4 +1,4 @@
-"""The first pair of rows that breaks a rule: kernels that stop when they have seen one."""
+"""Some pairs of rows that break a rule: kernels that stop when they have seen enough."""
 
 from __future__ import annotations
 
@@ -8,38 +8,73 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def any_pair(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any) -> Any:
-    """Two different rows of one group."""
-    for g in range(len(s_starts) - 1):
-        for i in range(s_starts[g], s_starts[g + 1]):
-            for j in range(t_starts[g], t_starts[g + 1]):
-                if s_rows[i] != t_rows[j]:
-                    return s_rows[i], t_rows[j]
-    return -1, -1
-
-
-@njit(cache=True, nogil=True)
-def unequal(rows: Any, starts: Any, codes: Any) -> Any:
-    """Two rows of one group with different codes, the lower one first. One walk, no sorting."""
+def unequal_pairs(rows: Any, starts: Any, codes: Any, found: Any) -> int:
+    """Up to ``len(found)`` pairs with different codes, the lower one first, one or two per group; returns how many."""
+    n = 0
     for g in range(len(starts) - 1):
         first = rows[starts[g]]
         for i in range(starts[g] + 1, starts[g + 1]):
             other = rows[i]
-            if codes[other] > codes[first]:
-                return first, other
-            if codes[other] < codes[first]:
-                return other, first
-    return -1, -1
+            if codes[other] != codes[first]:
+                if n == len(found):
+                    return n
+                if codes[other] > codes[first]:
+                    found[n, 0], found[n, 1] = first, other
+                else:
+                    found[n, 0], found[n, 1] = other, first
+                n += 1
+                break
+    return n
 
 
 @njit(cache=True, nogil=True)
-def ascent(rows: Any, starts: Any, values: Any) -> Any:
-    """Rows ``s`` before ``t`` in one group with a smaller value: it is enough to remember the smallest so far."""
+def ascents(rows: Any, starts: Any, values: Any, found: Any) -> int:
+    """Up to ``len(found)`` pairs where ``s`` stands before ``t`` in its group and has a smaller value; returns how many.
+
+    After a find the walk begins afresh behind it, so that the pairs come from all over the group.
+    """
+    n = 0
     for g in range(len(starts) - 1):
         low = starts[g]
         for i in range(starts[g] + 1, starts[g + 1]):
             if values[i] > values[low]:
-                return rows[low], rows[i]
-            if values[i] < values[low]:
+                if n == len(found):
+                    return n
+                found[n, 0], found[n, 1] = rows[low], rows[i]
+                n += 1
                 low = i
-    return -1, -1
+            elif values[i] < values[low]:
+                low = i
+    return n
+
+
+@njit(cache=True, nogil=True)
+def scan(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, right: Any, masks: Any, per_group: int, found: Any) -> int:
+    """Up to ``len(found)`` pairs that satisfy all comparisons, by looking at every pair of every group; returns how many.
+
+    ``left`` and ``right`` hold the codes to compare, a line per comparison and a column per place; a mask is the set of outcomes
+    it accepts (1 less, 2 equal, 4 greater).
+    """
+    n = 0
+    for g in range(len(s_starts) - 1):
+        here = 0
+        for i in range(s_starts[g], s_starts[g + 1]):
+            for j in range(t_starts[g], t_starts[g + 1]):
+                good = s_rows[i] != t_rows[j]
+                for c in range(len(masks)):
+                    a, b = left[c, i], right[c, j]
+                    outcome = 1 if a < b else (2 if a == b else 4)
+                    if masks[c] & outcome == 0:
+                        good = False
+                        break
+                if good:
+                    if n == len(found):
+                        return n
+                    found[n, 0], found[n, 1] = s_rows[i], t_rows[j]
+                    n += 1
+                    here += 1
+                    if here == per_group:
+                        break
+            if here == per_group:
+                break
+    return n
