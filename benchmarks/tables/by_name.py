@@ -70,7 +70,10 @@ def encoded(name: str, rows: int, columns: Sequence[str] | None = None) -> Relat
         draft = folder.with_name(f"{folder.name}.{os.getpid()}")
         made = encode(open_source(str(source), columns=columns), folder=draft, workers=DriverThreads())
         (draft / _ENCODED).write_bytes(pickle.dumps((made.rows, made.columns)))
-        draft.replace(folder)
+        try:
+            draft.replace(folder)
+        except OSError:  # somebody else has made it meanwhile
+            shutil.rmtree(draft)
     return _opened(folder)
 
 

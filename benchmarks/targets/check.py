@@ -89,9 +89,13 @@ class Slowest(Ours):
         self.count([self.slowest])
 
     def _seconds(self, rule: Any) -> float:
-        begin = time.perf_counter()
-        self.count([rule])
-        return time.perf_counter() - begin
+        """The best of three calls: one that was disturbed must not make another rule the slowest."""
+        taken = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            self.count([rule])
+            taken.append(time.perf_counter() - begin)
+        return min(taken)
 
 
 class EndToEnd(Case):

@@ -68,8 +68,8 @@ def test_duckdb_nulls_and_nan(nulls: str) -> None:
             assert duckdb_sql.fd_pairs(connection, ["a"], "b", nulls) == expected
 
 
-def test_desbordante_finds_the_truth(damaged: tuple[pa.Table, tax.Truth]) -> None:
-    table, _ = damaged
+def test_desbordante_finds_the_truth() -> None:
+    table, _ = tax.generate(1_000, seed=1, errors=3)  # few rows: it takes long over functional dependencies with large groups
     connection = duckdb_sql.load(table)
     verifier = tools.load("verify", table.to_pandas())
     for rule in tax.RULES:

@@ -187,16 +187,17 @@ class _Columns:
         """How the left operand stands to the right one in each row, as a code to compare with 1; null if unknown."""
 
         def make() -> np.ndarray:
-            a = self.codes[self.column(slot.left.name)]
             if isinstance(slot.right, Constant):
                 at, equal = self.relation.position(slot.left.name, slot.right.value)
-                # doubled, so that a literal between two values has a place
-                a, b = np.where(a < 0, a, 2 * a.astype(np.int64)), np.int64(2 * at if equal else 2 * at - 1)
+                a = self.relation.codes(slot.left.name).astype(np.int64)
                 null = a < 0
+                difference = 2 * a - (2 * at if equal else 2 * at - 1)  # doubled: a literal may stand between two values
             else:
+                a = self.codes[self.column(slot.left.name)].astype(np.int64)
                 b = self.codes[self.column(slot.right.name)]
                 null = (a < 0) | (b < 0)
-            sign = np.sign(np.asarray(a, np.int64) - b).astype(np.int32)
+                difference = a - b
+            sign = np.sign(difference).astype(np.int32)
             if slot.left.row == "t":
                 sign = -sign
             return np.where(null & self.unknown, np.int32(-1), sign + np.int32(1))

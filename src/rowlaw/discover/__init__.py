@@ -1,0 +1,1 @@
+"""Discovery: the search for laws, whatever their kind."""

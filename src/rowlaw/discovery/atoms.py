@@ -1,0 +1,137 @@
+"""Rules as sets of vertices, evidence as edges: how denial constraints become minimal hitting sets.
+
+``<`` is ``<=`` and ``!=``; ``=`` is ``<=`` and ``>=``; ``>`` is ``>=`` and ``!=``. Written over the weak *atoms* ``<= >= !=`` of an
+ordered pair of operands (``= !=`` of another), a rule is minimal under dropping and under weakening of predicates exactly
+when its set of atoms is minimal. A pair of rows leaves some atoms unsatisfied: its *edge*. A rule holds for the pair when it has
+one of these atoms, so the rules that hold are the sets that hit every edge, and the minimal rules the minimal ones.
+All atoms of one pair of operands together contradict each other: such sets are *forbidden*, being true on every table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rowlaw.evidence.slots import EQUAL, GREATER, LESS, UNKNOWN, Slots
+from rowlaw.relation.relation import Relation
+from rowlaw.rules.model import Denial, Nulls, Op, Predicate
+
+WEAK = (Op.LE, Op.GE, Op.NE)
+EQUALITY = (Op.EQ, Op.NE)
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The vertices of a predicate space: ``predicates[v]`` is an atom, ``slot[v]`` the pair of operands it compares."""
+
+    slots: Slots
+    predicates: tuple[Predicate, ...]
+    slot: np.ndarray
+    weak: bool  # whether all are weak atoms; else minimal sets of vertices still have to be compared as rules
+
+    @staticmethod
+    def of(relation: Relation, space: Iterable[Predicate], nulls: Nulls) -> Atoms:
+        """The atoms of a predicate space. Operators that the user left out are not made up again."""
+        slots = Slots.of_predicates(relation, space, nulls)
+        given: dict[tuple[object, object], set[Op]] = {}
+        for p in space:
+            given.setdefault((p.left, p.right), set()).add(p.op)
+        predicates, places, weak = [], [], True
+        for i, slot in enumerate(slots.slots):
+            ops = given[slot.left, slot.right]
+            atoms: Sequence[Op] = WEAK if ops == set(Op) else EQUALITY if ops == set(EQUALITY) else sorted(ops)
+            weak = weak and atoms in (WEAK, EQUALITY)
+            for op in atoms:
+                predicates.append(Predicate(slot.left, op, slot.right))
+                places.append(i)
+        return Atoms(slots, tuple(predicates), np.array(places, np.int64), weak)
+
+    @property
+    def words(self) -> int:
+        """Words of a set of vertices."""
+        return max(1, -(-len(self.predicates) // 64))
+
+    @cached_property
+    def _unsatisfied(self) -> np.ndarray:
+        """For each slot and outcome the vertices that are not satisfied, as words."""
+        table = np.zeros((len(self.slots), 4, self.words), np.uint64)
+        for v, predicate in enumerate(self.predicates):
+            i = self.slot[v]
+            accepted = {EQUAL: Op.EQ, LESS: Op.LT if self.slots.slots[i].ordered else Op.NE, GREATER: Op.GT, UNKNOWN: 0}
+            for outcome, mask in accepted.items():
+                if not predicate.op & mask:
+                    table[i, outcome, v // 64] |= np.uint64(1) << np.uint64(v % 64)
+        return table
+
+    def edges(self, signatures: np.ndarray) -> np.ndarray:
+        """The edge of each signature, as words."""
+        found = np.zeros((len(signatures), self.words), np.uint64)
+        outcomes = self.slots.outcomes(signatures)
+        for i in range(len(self.slots)):
+            found |= self._unsatisfied[i, outcomes[:, i]]
+        return found
+
+    @cached_property
+    def forbidden(self) -> np.ndarray:
+        """For each slot with contradicting atoms all of them, as words."""
+        found = []
+        for i in range(len(self.slots)):
+            vertices = np.flatnonzero(self.slot == i)
+            mask = 0b111
+            for v in vertices:
+                mask &= self.predicates[v].op
+            if not mask:
+                found.append(self.pack([vertices])[0])
+        return np.array(found, np.uint64).reshape(-1, self.words)
+
+    @cached_property
+    def exchange(self) -> np.ndarray:
+        """The vertex that each vertex becomes when ``s`` and ``t`` are exchanged."""
+        place = {predicate: v for v, predicate in enumerate(self.predicates)}
+        return np.array([place[predicate.exchanged] for predicate in self.predicates], np.int64)
+
+    def pack(self, sets: Iterable[Iterable[int]]) -> np.ndarray:
+        """Sets of vertices as words."""
+        found = []
+        for vertices in sets:
+            words = np.zeros(self.words, np.uint64)
+            for v in vertices:
+                words[v // 64] |= np.uint64(1) << np.uint64(v % 64)
+            found.append(words)
+        return np.array(found, np.uint64).reshape(-1, self.words)
+
+    def unpack(self, sets: np.ndarray) -> np.ndarray:
+        """Words as a table of booleans, a line per set and a column per vertex."""
+        bits = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : len(self.predicates)].astype(bool)
+
+    def one_of_each(self, sets: np.ndarray) -> np.ndarray:
+        """One of each two sets that become each other when ``s`` and ``t`` are exchanged."""
+        if not len(sets):
+            return sets
+        exchanged = np.zeros_like(sets)
+        bits = self.unpack(sets)
+        for v, image in enumerate(self.exchange):
+            exchanged[:, image // 64] |= bits[:, v].astype(np.uint64) << np.uint64(image % 64)
+        smaller = np.where(_less(exchanged, sets)[:, None], exchanged, sets)
+        return np.unique(smaller, axis=0)
+
+    def denial(self, members: np.ndarray) -> Denial:
+        """The rule of a set of vertices."""
+        return Denial(tuple(self.predicates[v] for v in np.flatnonzero(members)))
+
+    def denials(self, sets: np.ndarray) -> list[Denial]:
+        return [self.denial(members) for members in self.unpack(sets)]
+
+
+def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whether each line of ``a`` comes before that of ``b``."""
+    less = np.zeros(len(a), bool)
+    same = np.ones(len(a), bool)
+    for w in range(a.shape[1]):
+        less |= same & (a[:, w] < b[:, w])
+        same &= a[:, w] == b[:, w]
+    return less

@@ -1,0 +1,205 @@
+"""All minimal denial constraints of a relation: Hydra (Bleifuss, Kruse, Naumann, PVLDB 2017) as a conversation between search and engine.
+
+Two strategies give the same rules. *pairs*: the evidence of all pairs of distinct rows, and one search over it. *sample*: the
+evidence of a sample, a search for the rules that hold on it, and then in rounds: the engine looks for counterexamples to all rules that are
+not proven yet, in all the data; each is an edge that refines the search where it stands; until nothing breaks. Nothing
+is lost by sampling: a rule that survives is valid, and minimal because each of its parts is refuted by a pair of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from rowlaw.discovery.approximate import approximate_sets
+from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.deadline import Deadline
+from rowlaw.discovery.search import Search
+from rowlaw.engine.compile import Scales, compile_rule
+from rowlaw.engine.engine import Engine, seconds
+from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.evidence.sample import Sampler
+from rowlaw.evidence.tiles import Folded, all_pairs, evidence_of_pairs, fold
+from rowlaw.progress import Phase, Progress
+from rowlaw.rules.implication import is_trivial, minimal
+from rowlaw.rules.model import Denial, Predicate
+from rowlaw.spark.jobs import cores
+
+Strategy = Literal["auto", "pairs", "sample"]
+
+PAIRS_PER_SECOND = 2e8  # compared per core, at twelve slots (benchmarks/targets/evidence.py)
+ALWAYS_PAIRS = 0.3  # seconds of comparing all pairs that need no second thought
+COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
+ASKED_AT_ONCE = 500  # rules per question to the engine
+CHECKS_OVERHEAD = 0.4e-3  # seconds per rule asked, beside the work on rows
+
+
+@dataclass
+class Denials:
+    """What was found: the minimal rules, one of each exchange, and the evidence behind them."""
+
+    atoms: Atoms
+    strategy: str
+    why: str
+    sets: np.ndarray
+    evidence: EvidenceSet
+    all_pairs: bool  # whether the evidence is that of all pairs, and its counts exact
+    partial: bool = False
+    rounds: int = 0
+    denials: list[Denial] = field(default_factory=list)
+
+
+def discover_denials(
+    engine: Engine,
+    space: tuple[Predicate, ...],
+    *,
+    error: float = 0.0,
+    strategy: Strategy = "auto",
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> Denials:
+    """All minimal denial constraints over a predicate space that at most a share ``error`` of the ordered pairs break."""
+    run = _Run(engine, Atoms.of(engine.relation, space, engine.nulls), deadline or Deadline(), progress or Progress(quiet=True), seed)
+    found = run.approximate(error) if error > 0 else run.exact(strategy)
+    found.denials = found.atoms.denials(found.sets)
+    if not found.atoms.weak:
+        found.denials = minimal(found.denials)
+    elif any(not p.same_column for p in space):
+        found.denials = [d for d in found.denials if not is_trivial(d)]
+    found.partial = run.deadline.stopped
+    return found
+
+
+@dataclass
+class _Run:
+    engine: Engine
+    atoms: Atoms
+    deadline: Deadline
+    progress: Progress
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.slots = self.atoms.slots
+        self.folded: Folded = fold(self.slots)
+
+    @property
+    def pair_seconds(self) -> float:
+        """About how long comparing all pairs takes."""
+        pairs = len(self.folded.rows) ** 2 / 2
+        return pairs * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores()
+
+    def exact(self, strategy: Strategy) -> Denials:
+        if strategy == "pairs":
+            return self.by_pairs("asked for")
+        if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
+            return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
+        with self.progress.phase("sample"):
+            evidence = Sampler(self.slots, self.seed).run()
+        with self.progress.phase("search") as phase:
+            search = self._search(evidence, phase)
+        if strategy == "auto" and not self.deadline.passed:
+            check = self._check_seconds(search)
+            if self.pair_seconds < check:
+                return self.by_pairs(f"comparing all pairs takes about {self.pair_seconds:.1f} s, checking {len(search.sets):,} rules about {check:.1f} s")
+            why = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs about {self.pair_seconds:.1f} s"
+        else:
+            why = "asked for"
+        return self.by_sample(evidence, search, why)
+
+    def by_pairs(self, why: str) -> Denials:
+        with self.progress.phase("evidence"):
+            evidence = all_pairs(self.slots)
+        with self.progress.phase("search") as phase:
+            search = self._search(evidence, phase)
+        return Denials(self.atoms, "pairs", why, self._chosen(search.sets), evidence, all_pairs=True)
+
+    def by_sample(self, evidence: EvidenceSet, search: Search, why: str) -> Denials:
+        """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks."""
+        proven: set[bytes] = set()
+        rounds = 0
+        with self.progress.phase("complete") as phase:
+            while not self.deadline.passed:
+                rounds += 1
+                sets = self._chosen(search.sets)
+                open_sets = np.array([s for s in sets if s.tobytes() not in proven], np.uint64).reshape(-1, self.atoms.words)
+                if not len(open_sets):
+                    break
+                broken = self._ask(open_sets, proven, phase)
+                if not len(broken):
+                    break
+                evidence = EvidenceSet.merge([evidence, self._learnt(broken)])
+                search.refine(self.atoms.edges(evidence.signatures))
+        sets = self._chosen(search.sets)
+        kept = np.array([s for s in sets if s.tobytes() in proven], np.uint64).reshape(-1, self.atoms.words)
+        return Denials(self.atoms, "sample", why, kept, evidence, all_pairs=False, rounds=rounds)
+
+    def approximate(self, error: float) -> Denials:
+        with self.progress.phase("evidence"):
+            evidence = all_pairs(self.slots)
+        rows = self.engine.relation.rows
+        with self.progress.phase("search"):
+            # the count of pairs that a share allows, as the comparison "violations / pairs <= error" has it in floats
+            budget = int(error * rows * (rows - 1))
+            while rows > 1 and (budget + 1) / (rows * (rows - 1)) <= error:
+                budget += 1
+            while budget and budget / (rows * (rows - 1)) > error:
+                budget -= 1
+            sets = approximate_sets(self.atoms, evidence, budget, self.deadline)
+        why = "errors are counted over all pairs"
+        return Denials(self.atoms, "pairs", why, self._chosen(self._not_empty(sets)), evidence, all_pairs=True)
+
+    def _search(self, evidence: EvidenceSet, phase: Phase) -> Search:
+        edges = self.atoms.edges(evidence.signatures)
+        if self.engine.relation.rows == 1:
+            edges = np.concatenate((edges, self._edges_of_one_row()))
+        return Search(edges, len(self.atoms.predicates), self.atoms.forbidden, self.deadline, phase)
+
+    def _edges_of_one_row(self) -> np.ndarray:
+        """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row does not satisfy."""
+        own = ~self.atoms.unpack(self.atoms.edges(evidence_of_pairs(self.slots, np.zeros(1, np.int64), np.zeros(1, np.int64))))[0]
+        edges = []
+        for row in ("s", "t"):
+            about = np.array([p.rows == {row} for p in self.atoms.predicates])
+            edges.append(np.flatnonzero(~(about & own)))
+        return self.atoms.pack(edges)
+
+    def _chosen(self, sets: np.ndarray) -> np.ndarray:
+        return self.atoms.one_of_each(self._not_empty(sets))
+
+    def _not_empty(self, sets: np.ndarray) -> np.ndarray:
+        """Where nothing speaks against anything even the empty set hits all: then every atom alone is a minimal rule."""
+        if len(sets) == 1 and not sets.any():
+            return self.atoms.pack([[v] for v in range(len(self.atoms.predicates))])
+        return sets
+
+    def _check_seconds(self, search: Search) -> float:
+        """About how long asking the engine about all rules takes, judged by some of them."""
+        sets = self._chosen(search.sets)
+        some = sets[:: max(1, len(sets) // 50)]
+        scales = Scales(self.engine.relation, self.engine.nulls)
+        each = [seconds(compile_rule(d, scales)) for d in self.atoms.denials(some)]
+        return (float(np.mean(each)) / cores() + CHECKS_OVERHEAD) * len(sets) if len(sets) else 0.0
+
+    def _ask(self, sets: np.ndarray, proven: set[bytes], phase: Phase) -> np.ndarray:
+        """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is heard."""
+        broken = []
+        for start in range(0, len(sets), ASKED_AT_ONCE):
+            if self.deadline.passed:
+                break
+            some = sets[start : start + ASKED_AT_ONCE]
+            for s, pairs in zip(some, self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES), strict=True):
+                if len(pairs):
+                    broken.append(pairs)
+                else:
+                    proven.add(s.tobytes())
+            phase.update(start + len(some), len(sets), f"{len(proven):,} rules proven")
+        return np.concatenate(broken) if broken else np.zeros((0, 2), np.int32)
+
+    def _learnt(self, pairs: np.ndarray) -> EvidenceSet:
+        """The evidence of pairs, in both directions."""
+        one_way = evidence_of_pairs(self.slots, pairs[:, 0], pairs[:, 1])
+        both = np.concatenate((one_way, self.slots.reverse(one_way)))
+        return EvidenceSet.of(both, np.ones(len(both), np.int64))

@@ -1,0 +1,153 @@
+"""Which rules are worth reading first.
+
+*Succinctness* and *coverage* as in FASTDC (Chu, Ilyas, Papotti, PVLDB 2013): short rules, and rules that many pairs of rows come near
+to breaking. *Surprise*: how many pairs would break the rule if its predicates had nothing to do with each other; a rule that
+chance alone explains says nothing about the table. All three are between 0 and 1, and so is the score, their weighted mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rowlaw.discovery.atoms import Atoms
+from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.rules.model import Column, Denial, Op, Predicate
+
+WEIGHTS = {"succinctness": 0.35, "coverage": 0.15, "surprise": 0.5}
+SHORTEST = 4  # symbols of the shortest rule about pairs: two rows, a column, an operator
+COVERED_EVIDENCE = 20_000  # distinct evidences looked at for coverage, the most frequent ones
+COVERED_RULES = 5_000  # rules whose coverage is computed: those that score best without it
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The score of a rule and what it is made of; ``expected`` is the number of pairs that chance would have break it."""
+
+    score: float
+    succinctness: float
+    coverage: float
+    surprise: float
+    expected: float
+    support: int
+
+    def reason(self, rule: Denial) -> str:
+        """One sentence for people."""
+        parts = len(rule.predicates)
+        if parts == 1:
+            return "It is a single comparison."
+        number = "about " + f"{round(self.expected, -max(0, int(math.log10(self.expected)) - 1)):,.0f}" if self.expected >= 1 else "less than one"
+        pairs = "pairs" if self.expected >= 1 else "pair"
+        return f"If its {parts} parts had nothing to do with each other, {number} {pairs} of rows would break it."
+
+
+def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: int) -> list[Rank]:
+    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table."""
+    if not denials:
+        return []
+    view = _View(atoms, evidence)
+    scale = pairs / max(1, evidence.pairs)
+    succinct = np.array([succinctness(d) for d in denials])
+    expected = np.array([pairs * math.prod(view.share(p) for p in d.predicates) for d in denials])
+    surprise = np.log10(1 + expected) / max(1.0, math.log10(1 + pairs))
+    rough = WEIGHTS["succinctness"] * succinct + WEIGHTS["surprise"] * surprise
+    coverage, support = np.zeros(len(denials)), np.zeros(len(denials))
+    for i in np.argsort(-rough, kind="stable")[:COVERED_RULES]:
+        coverage[i], support[i] = view.coverage(denials[i])
+    score = rough + WEIGHTS["coverage"] * coverage
+    return [
+        Rank(*(float(round(x, 6)) for x in (score[i], succinct[i], coverage[i], surprise[i])), float(expected[i]), round(support[i] * scale))
+        for i in range(len(denials))
+    ]
+
+
+def succinctness(denial: Denial) -> float:
+    """The length of the shortest possible rule divided by the rule's: rows, distinct columns and literals, and operators."""
+    symbols: set[object] = {"s", "t"} if denial.arity == 2 else {"s"}
+    for p in denial.predicates:
+        for operand in (p.left, p.right):
+            symbols.add(operand.name if isinstance(operand, Column) else operand)
+    return min(1.0, SHORTEST / (len(symbols) + len(denial.predicates)))
+
+
+class _View:
+    """Evidence as a table: which atoms each distinct evidence satisfies, and how often it occurs."""
+
+    def __init__(self, atoms: Atoms, evidence: EvidenceSet) -> None:
+        often = np.argsort(-evidence.counts, kind="stable")[:COVERED_EVIDENCE]
+        self.satisfied = ~atoms.unpack(atoms.edges(evidence.signatures[often]))
+        self.counts = evidence.counts[often].astype(np.float64)
+        self.total = max(1.0, float(self.counts.sum()))
+        self.vertex = {(p.left, p.right, p.op): v for v, p in enumerate(atoms.predicates)}
+        self._known: dict[Predicate, np.ndarray] = {}
+
+    def holds(self, predicate: Predicate) -> np.ndarray:
+        """Which evidences satisfy a predicate: it is an atom, or several of one pair of operands."""
+        found = self._known.get(predicate)
+        if found is None:
+            p = predicate
+            atoms = [v for (left, right, op), v in self.vertex.items() if left == p.left and right == p.right and p.op.implies(op)]
+            found = self.satisfied[:, atoms].all(axis=1)
+            self._known[predicate] = found
+        return found
+
+    def share(self, predicate: Predicate) -> float:
+        return float(self.counts[self.holds(predicate)].sum()) / self.total
+
+    def coverage(self, denial: Denial) -> tuple[float, float]:
+        """FASTDC's coverage, and how many pairs satisfy all predicates but one: those that the rule holds back."""
+        number = np.zeros(len(self.counts), np.int64)
+        for p in denial.predicates:
+            number += self.holds(p)
+        size = len(denial.predicates)
+        weight = (number + 1) / size
+        weight[number >= size] = 0.0  # a violation speaks for nothing
+        return float(self.counts @ weight) / self.total, float(self.counts[number == size - 1].sum())
+
+
+def fold(denials: Sequence[Denial], most: int = 2_000) -> list[int | None]:
+    """For each rule, in order of rank, the earlier rule that it merely restates, or None.
+
+    A rule restates another when its equalities determine those of the other, by the functional dependencies among the rules, and it
+    has the other's remaining predicates: with ``fd (zip) -> state`` a law about rows of one state is one about rows of
+    one zip. Only the first ``most`` rules are looked at.
+    """
+    dependencies = []
+    for i, d in enumerate(denials[:most]):
+        equal, rest = _equalities(d)
+        if len(rest) == 1 and (p := next(iter(rest))).same_column and p.op == Op.NE and equal:
+            dependencies.append((i, equal, p.left.name))
+    found: list[int | None] = [None] * len(denials)
+    known: list[tuple[int, frozenset[str], frozenset[Predicate]]] = []
+    by_rest: dict[frozenset[Predicate], list[tuple[int, frozenset[str]]]] = {}
+    for i, d in enumerate(denials[:most]):
+        equal, rest = _equalities(d)
+        closure = _closure(equal, [(left, right) for j, left, right in dependencies if j != i])
+        for other, needed in by_rest.get(rest, []):
+            if needed <= closure and needed != equal:
+                found[i] = other
+                break
+        if found[i] is None:
+            known.append((i, equal, rest))
+            by_rest.setdefault(rest, []).append((i, equal))
+    return found
+
+
+def _equalities(denial: Denial) -> tuple[frozenset[str], frozenset[Predicate]]:
+    equal = frozenset(p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ)
+    return equal, frozenset(p for p in denial.predicates if not (p.same_column and p.op == Op.EQ))
+
+
+def _closure(columns: frozenset[str], dependencies: Sequence[tuple[frozenset[str], str]]) -> frozenset[str]:
+    grown = set(columns)
+    changed = True
+    while changed:
+        changed = False
+        for left, right in dependencies:
+            if right not in grown and left <= grown:
+                grown.add(right)
+                changed = True
+    return frozenset(grown)

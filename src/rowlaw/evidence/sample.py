@@ -1,0 +1,248 @@
+"""The evidence of a sample of pairs, chosen to say as many different things as possible.
+
+Three ways to choose: random partners (Hydra section 4.2); random partners by the values of a column, from the columns and strategies
+that yield most (section 4.3); and, beyond Hydra, neighbours in orders sorted by several columns: pairs that agree on much are rare
+among random ones and say most.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.evidence.slots import Slots
+from rowlaw.kernels import evidence as kernels
+
+PARTNERS = 20  # random partners of a row: Hydra section 4.2
+EFFICIENCY = 0.005  # new evidences for each pair compared, below which a focus is given up: Hydra section 4.3
+NEIGHBOURS = 1e-5  # the same for neighbours: at 20 to 50 ns a pair, an evidence costs less than one question to the engine
+BATCH = 1 << 13  # pairs after which a focus is judged
+MOST_ROWS = 1 << 19  # of a larger table, so many random rows are looked at
+WITHIN, OTHER, BACK, FORTH = range(4)
+_WORD = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Some rows of a relation, each as few words, with a field for each slot (see the kernels)."""
+
+    slots: Slots
+    rows: np.ndarray
+    word: np.ndarray
+    shift: np.ndarray
+    guard: np.ndarray  # the place of a slot's guard bit; the code is below, down to ``shift``
+    nullable: np.ndarray
+
+    @staticmethod
+    def of(slots: Slots, rows: np.ndarray) -> Packed:
+        top = [int(c.max(initial=0)) + 1 for c in slots.columns]
+        null = [slots.unknown and bool((c < 0).any()) for c in slots.columns]
+        fields = []
+        at, free = 0, 0
+        for a, b in zip(slots.left.tolist(), slots.right.tolist(), strict=True):
+            bits, flag = max(top[a], top[b]).bit_length(), null[a] or null[b]
+            if free + bits + 1 + flag > _WORD:
+                at, free = at + 1, 0
+            fields.append((at, free, free + bits, flag))
+            free += bits + 1 + flag
+        word, shift, guard, nullable = np.array(fields, np.int64).reshape(-1, 4).T.copy()
+        return Packed(slots, rows, word, shift, guard, nullable.astype(np.bool_))
+
+    @property
+    def words(self) -> int:
+        """Words of what a row brings as ``s`` or as ``t``."""
+        return int(self.word.max(initial=0)) + 1
+
+    @cached_property
+    def masks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The guard bits of all slots, of the ordered ones, and the bits for null."""
+        found = np.zeros((3, self.words), np.uint64)
+        for c, (word, guard) in enumerate(zip(self.word, self.guard, strict=True)):
+            bit = np.uint64(1) << np.uint64(guard)
+            found[0, word] |= bit
+            found[1, word] |= bit if self.slots.ordered[c] else np.uint64(0)
+            found[2, word] |= bit << np.uint64(1) if self.nullable[c] else np.uint64(0)
+        return found[0], found[1], found[2]
+
+    @property
+    def right(self) -> int:
+        """Where a row's words as ``t`` begin: they are those as ``s`` if every slot compares a column with itself."""
+        return 0 if np.array_equal(self.slots.left, self.slots.right) else self.words
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """The packed rows."""
+        found = np.zeros((len(self.rows), self.right + self.words), np.uint64)
+        for columns, at in ((self.slots.left, 0), (self.slots.right, self.right))[: 2 if self.right else 1]:
+            for c, column in enumerate(columns):
+                null = np.uint64(2) << np.uint64(self.guard[c]) if self.nullable[c] else np.uint64(0)
+                kernels.pack(self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, found[:, at + self.word[c]])
+        return found
+
+    def field(self, slot: int) -> tuple[int, np.uint64, np.uint64]:
+        """Word, shift and mask of a slot's code, as ``s``."""
+        bits = int(self.guard[slot] - self.shift[slot])
+        return int(self.word[slot]), np.uint64(self.shift[slot]), np.uint64((1 << bits) - 1)
+
+    def values(self, slot: int) -> np.ndarray:
+        word, shift, mask = self.field(slot)
+        return self.matrix[:, word] >> shift & mask
+
+    def signatures(self, keys: np.ndarray) -> np.ndarray:
+        """The signatures that keys of pairs stand for."""
+        found = np.empty((len(keys), self.slots.words), np.uint64)
+        kernels.signatures_from(keys, self.word, self.guard, self.slots.ordered, self.nullable, found)
+        return found
+
+
+@dataclass(order=True)
+class Focus:
+    """Where to look: partners of equal, other, lower or higher value in a column (Hydra section 4.3); best first."""
+
+    priority: float
+    slot: int
+    strategy: int
+
+
+class Sampler:
+    """Finds evidence by comparing few pairs; can be asked again, and then looks elsewhere.
+
+    >>> import pyarrow as pa
+    >>> from rowlaw.relation import encode
+    >>> from rowlaw.source import open_source
+    >>> relation = encode(open_source(pa.table({"a": [1, 2, 2, 3], "b": ["x", "y", "x", "x"]})))
+    >>> sampler = Sampler(Slots.same_column(relation))
+    >>> len(sampler.run()), len(sampler.run())
+    (5, 0)
+
+    The same seed gives the same pairs. Near-linear: a round of neighbours is a counting sort and ``n`` comparisons for each column.
+    """
+
+    def __init__(self, slots: Slots, seed: int = 0, *, efficiency: float = EFFICIENCY, neighbours: float = NEIGHBOURS) -> None:
+        self.slots, self.efficiency, self.neighbours = slots, efficiency, neighbours
+        self._random = np.random.default_rng(seed)
+        rows = np.arange(slots.relation.rows, dtype=np.int32)
+        self._rows = rows if len(rows) <= MOST_ROWS else np.sort(self._random.choice(rows, MOST_ROWS, replace=False))
+        self._packed = Packed.of(slots, self._rows)
+        self._places = np.arange(len(self._rows), dtype=np.int32)
+        self._keys, self._keys_used = kernels.new_table(1 << 12, self._packed.words), 0
+        self._found, self._used = kernels.new_table(1 << 12, slots.words), 0  # counts: 1 new, 2 known
+        mirror, turned = slots.mirror
+        self._mirror = mirror, turned & slots.ordered
+        # one slot for each column that some row s brings, and only if it can tell rows apart
+        _, first = np.unique(slots.left, return_index=True)
+        self._by = [int(i) for i in first if len(rows) and np.ptp(slots.columns[slots.left[i]]) > 0]
+        self._starts: dict[int, np.ndarray] = {}
+        self._orders: dict[int, np.ndarray] = {}
+        self._followed = np.zeros((len(slots) + 1, len(slots)), np.int64)
+
+    @property
+    def evidence(self) -> EvidenceSet:
+        """What all pairs sampled so far say, both ways; the counts are those of the sample."""
+        keys, counts = kernels.entries(self._keys, self._keys_used)
+        signatures = self._packed.signatures(keys)
+        return EvidenceSet.of(np.concatenate((signatures, self.slots.reverse(signatures))), np.concatenate((counts, counts)))
+
+    def run(self, known: np.ndarray | EvidenceSet | None = None) -> np.ndarray:
+        """Sample until it is not worth while; the signatures found that are neither ``known`` nor given before."""
+        if known is not None:
+            signatures = known.signatures if isinstance(known, EvidenceSet) else known
+            self._note(signatures, 2)
+        if len(self._rows) > 1:
+            self.random()
+            self.neighbouring()
+            self.focused()
+        return self._fresh()
+
+    def random(self, partners: int = PARTNERS) -> float:
+        """So many random partners for each row; gives the efficiency.
+
+        All rows are shuffled once, and partners are at random distances: then memory is read in order.
+        """
+        n = len(self._rows)
+        shuffled = self._packed.matrix[self._random.permutation(n)]
+        distances = self._random.integers(1, n, partners)
+        found = [self._compare(shuffled, self._places, np.roll(self._places, int(d))) for d in distances]
+        return _efficiency(found)
+
+    def neighbouring(self) -> None:
+        """Neighbours in sorted orders, until a round through all columns yields too little.
+
+        Each step sorts by one more column and keeps the order within equal values, so rows stand in lexicographic order of the columns of
+        all steps, the last one first. A step takes the column that followed the one before it least often.
+        """
+        rows, last = self._packed.matrix, -1
+        for _ in range(len(self._by) if len(self._by) > 1 else 1):
+            found, left = [], list(self._by)
+            while left:
+                counts = self._followed[last][left]
+                slot = left.pop(int(self._random.choice(np.flatnonzero(counts == counts.min()))))
+                self._followed[last, slot] += 1
+                ordered = np.empty_like(rows)
+                kernels.sort_by(rows, *self._packed.field(slot), self._clusters(slot), ordered)
+                rows, last = ordered, slot
+                found.append(self._compare(rows, self._places[:-1], self._places[1:]))
+            if _efficiency(found) < self.neighbours:
+                return
+
+    def focused(self) -> None:
+        """Random partners by column and strategy; those that yield most go on, those that yield too little are given up."""
+        foci = [
+            Focus(-np.inf, slot, strategy)
+            for slot in self._by
+            for strategy in ((WITHIN, OTHER, BACK, FORTH) if self.slots.ordered[slot] else (WITHIN, OTHER))
+        ]
+        heapq.heapify(foci)
+        while foci:
+            focus = heapq.heappop(foci)
+            reached = self._apply(focus)
+            if reached >= self.efficiency:
+                heapq.heappush(foci, Focus(-reached, focus.slot, focus.strategy))
+
+    def _apply(self, focus: Focus) -> float:
+        n = len(self._rows)
+        s_rows = self._random.integers(0, n, min(n, BATCH)).astype(np.int32)
+        t_rows = np.empty_like(s_rows)
+        values, seed = self._packed.values(focus.slot), np.uint64(self._random.integers(1 << 62))
+        kernels.draw(values, self._order(focus.slot), self._clusters(focus.slot), focus.strategy, s_rows, seed, t_rows)
+        return _efficiency([self._compare(self._packed.matrix, s_rows, t_rows)])
+
+    def _clusters(self, slot: int) -> np.ndarray:
+        """Where each value of a slot's column begins in its order."""
+        if slot not in self._starts:
+            counts = np.bincount(self._packed.values(slot).astype(np.int64))
+            self._starts[slot] = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+        return self._starts[slot]
+
+    def _order(self, slot: int) -> np.ndarray:
+        if slot not in self._orders:
+            self._orders[slot] = np.argsort(self._packed.values(slot), kind="stable").astype(np.int32)
+        return self._orders[slot]
+
+    def _compare(self, rows: np.ndarray, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[int, int]:
+        """Compare pairs of packed rows; how many evidences are new, and how many pairs were compared."""
+        packed, before = self._packed, self._used
+        self._keys, self._keys_used, new, compared = kernels.count_pairs(
+            rows, packed.right, packed.masks, s_rows, t_rows, self._keys, self._keys_used
+        )
+        self._note(packed.signatures(new), 1)
+        return self._used - before, compared
+
+    def _note(self, signatures: np.ndarray, mark: int) -> None:
+        self._found, self._used = kernels.note(self._found, self._used, np.ascontiguousarray(signatures), *self._mirror, np.uint64(mark))
+
+    def _fresh(self) -> np.ndarray:
+        """The signatures that are new, which then are known."""
+        signatures, marks = kernels.entries(self._found, self._used)
+        self._found[:, -1] *= np.uint64(2)
+        self._found[:, -1] = np.minimum(self._found[:, -1], np.uint64(2))
+        return EvidenceSet.of(signatures[marks == 1], marks[marks == 1]).signatures
+
+
+def _efficiency(found: list[tuple[int, int]]) -> float:
+    """New evidences for each pair compared."""
+    return sum(new for new, _ in found) / max(1, sum(compared for _, compared in found))
