@@ -46,7 +46,7 @@ def test_pieces_add_up(data, table, nulls, parts):
     with encode(open_source(to_arrow(table))) as relation:
         compiled = compile_rule(rule, Scales(relation, nulls))
         whole = count(compiled, relation.rows)
-        found = [count(piece, relation.rows) for piece in split(compiled, parts)]
+        found = [count(piece(), relation.rows) for piece in split(compiled, parts)]
         assert sum(c.pairs for c in found) == whole.pairs
         assert np.array_equal(sum((c.per_row for c in found), np.zeros(relation.rows, np.int64)), whole.per_row)
 

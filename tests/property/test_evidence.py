@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.evidence import EvidenceSet, Slots, all_pairs, evidence_of_pairs
+from rowlaw.evidence import EvidenceSet, Sampler, Slots, all_pairs, evidence_of_pairs, sample
 from rowlaw.kernels import evidence as kernels
 from rowlaw.relation import encode
 from rowlaw.rules.model import Column, Constant, Op, Predicate
@@ -119,7 +119,7 @@ def test_given_pairs(data, table, nulls):
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
 def test_wide_spaces(columns, cross, nulls):
     random = np.random.default_rng(columns)
-    values = {f"c{i:02}": [v if v else None for v in random.integers(0, 2 + i % 4, 40).tolist()] for i in range(columns)}
+    values = {f"c{i:02}": [v or None for v in random.integers(0, 2 + i % 4, 40).tolist()] for i in range(columns)}
     shapes = list(product(values, values)) if cross else [(c, c) for c in values]
     space = [Predicate(Column("s", a), op, Column("t", b)) for a, b in shapes for op in (naive.ALL_SIX if a < "c30" else naive.EQUALITY)]
     with encode(open_source(pa.table(values))) as relation:
@@ -149,6 +149,22 @@ def test_many_values(nulls):
         assert set(map(tuple, all_pairs(slots, some).signatures.tolist())) <= set(map(tuple, whole.signatures.tolist()))
 
 
+def test_tasks_travel():
+    """As Spark sends them: the work by the folder of the relation, the results as arrays."""
+    with encode(open_source(pa.table({"a": [3, 1, 2, 2, None], "b": [1, 2, 2, 2, 3]}))) as relation:
+        space = naive.predicate_space({"a": [3, 1, 2, 2, None], "b": [1, 2, 2, 2, 3]}, dict.fromkeys("ab", "number"), single_row=True)
+        slots = Slots.of_predicates(relation, space)
+
+        class Far:
+            slots = 2
+
+            def map(self, function, tasks, description):
+                return [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(task))) for task in tasks]
+
+        assert len(pickle.dumps(slots)) < 5_000
+        assert all_pairs(slots, workers=Far(), tile=1) == all_pairs(slots)
+
+
 @given(parts=st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5), min_size=1, max_size=4))
 def test_merge(parts):
     sets = [EvidenceSet.of(np.array(p, np.uint64).reshape(-1, 2), np.ones(len(p), np.int64)) for p in parts]
@@ -160,3 +176,46 @@ def test_slots_without_their_exchange_are_refused():
         slots = Slots.of_predicates(relation, [Predicate(Column("s", "a"), Op.LT, Column("t", "b"))])
         with pytest.raises(ValueError, match="exchange"):
             slots.reverse(np.zeros((1, 1), np.uint64))
+
+
+@given(data=st.data(), table=tables(max_rows=14), nulls=nulls(), seed=st.integers(0, 5))
+def test_sample(data, table, nulls, seed):
+    space = data.draw(spaces(table))
+    with encode(open_source(to_arrow(table))) as relation:
+        slots = Slots.of_predicates(relation, space, nulls)
+        everything = {signature for signature, _ in all_pairs(slots)}
+        known = data.draw(st.sets(st.sampled_from(sorted(everything)))) if everything else set()
+        sampler = Sampler(slots, seed)
+        found = sampler.run(np.array(sorted(known), np.uint64).reshape(-1, slots.words))
+        new = set(map(tuple, found.tolist()))
+        assert len(new) == len(found)
+        assert new <= everything
+        assert not new & known
+        check_invariants(sampler.evidence, slots)
+        sampled = {signature for signature, _ in sampler.evidence}
+        both_ways = known | set(map(tuple, slots.reverse(np.array(sorted(known), np.uint64).reshape(-1, slots.words)).tolist()))
+        assert sampled - both_ways == new
+        again = Sampler(slots, seed)
+        assert np.array_equal(again.run(np.array(sorted(known), np.uint64).reshape(-1, slots.words)), found)
+        assert again.evidence == sampler.evidence
+        assert not set(map(tuple, sampler.run().tolist())) & (new | both_ways)
+
+
+@pytest.mark.parametrize("nulls", ["unknown", "equal"])
+def test_sample_of_a_wide_space(nulls):
+    random = np.random.default_rng(5)
+    values = {f"c{i:02}": [v or None for v in random.integers(0, 3 + 20 * i, 30).tolist()] for i in range(8)}
+    space = [Predicate(Column("s", a), op, Column("t", b)) for a, b in product(values, values) for op in naive.ALL_SIX]
+    with encode(open_source(pa.table(values))) as relation:
+        slots = Slots.of_predicates(relation, space, nulls)
+        everything = {signature for signature, _ in all_pairs(slots)}
+        found = Sampler(slots, 1).run()
+        assert set(map(tuple, found.tolist())) <= everything
+        assert len(found) > len(everything) / 2
+
+
+def test_sample_of_some_rows(monkeypatch):
+    monkeypatch.setattr(sample, "MOST_ROWS", 50)
+    with encode(open_source(pa.table({"a": list(range(400)), "b": [i % 3 for i in range(400)]}))) as relation:
+        slots = Slots.same_column(relation)
+        assert np.array_equal(Sampler(slots).run(), all_pairs(slots).signatures)

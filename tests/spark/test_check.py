@@ -53,14 +53,19 @@ def test_tasks_and_threads_agree(spark, relation, nulls, monkeypatch):
         assert np.array_equal(a.per_row, b.per_row), text
 
 
-def test_large_work_goes_to_spark(spark, relation, monkeypatch):
+def test_who_does_the_work(spark, relation):
+    """A local session has the cores that the driver's threads have; only a cluster brings more."""
     engine = Engine(relation)
     assert isinstance(engine._workers(0.5), DriverThreads)
-    assert isinstance(engine._workers(5.0), SparkTasks)
-    monkeypatch.setattr("rowlaw.engine.engine.THREAD_SECONDS", 0.0)
+    assert isinstance(engine._workers(50.0), DriverThreads)
+    assert isinstance(Engine(relation, workers=SparkTasks(spark))._workers(0.5), SparkTasks)
+
+
+def test_progress_of_a_spark_job(spark):
     heard = []
-    found = engine.count([parse("fd (a) -> b")], done=lambda done, total: heard.append((done, total)))
-    assert found[0].pairs == Engine(relation, workers=DriverThreads()).count([parse("fd (a) -> b")])[0].pairs
+    SparkTasks(spark).map(lambda _: __import__("time").sleep(0.7), [0] * 4, "sleep", lambda done, total: heard.append((done, total)))
+    assert heard
+    assert all(0 <= done <= total == 4 for done, total in heard)
 
 
 def test_violations_as_a_frame(spark, table):

@@ -22,7 +22,14 @@ def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline:
     sizes = np.bincount(atoms.slot, minlength=len(atoms.slots))
     with deadline.watched() as stop:
         found = enumerate_approximate(
-            members, weights, starts, np.concatenate([*lists, np.zeros(0, np.int64)]), atoms.slot, _contradicting(atoms, sizes), budget, stop
+            members,
+            weights,
+            starts,
+            np.concatenate([*lists, np.zeros(0, np.int64)]),
+            atoms.slot,
+            _contradicting(atoms, sizes),
+            budget,
+            stop,
         )
     packed = np.zeros((len(found), atoms.words), np.uint64)
     for v in range(found.shape[1]):

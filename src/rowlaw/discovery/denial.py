@@ -103,7 +103,9 @@ class _Run:
         if strategy == "auto" and not self.deadline.passed:
             check = self._check_seconds(search)
             if self.pair_seconds < check:
-                return self.by_pairs(f"comparing all pairs takes about {self.pair_seconds:.1f} s, checking {len(search.sets):,} rules about {check:.1f} s")
+                return self.by_pairs(
+                    f"comparing all pairs takes about {self.pair_seconds:.1f} s, checking {len(search.sets):,} rules about {check:.1f} s"
+                )
             why = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs about {self.pair_seconds:.1f} s"
         else:
             why = "asked for"

@@ -149,7 +149,18 @@ def discover(
     with shown.phase("read"):
         relation = encode(open_source(table, columns=columns, types=types, session=session, **reading), row_id=row_id, session=session)
     with relation:
-        return run(relation, options, nulls=nulls, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, seed=seed, session=session)
+        return run(
+            relation,
+            options,
+            nulls=nulls,
+            error=error,
+            top=top,
+            strategy=strategy,
+            deadline=deadline,
+            progress=shown,
+            seed=seed,
+            session=session,
+        )
 
 
 def run(
@@ -175,7 +186,9 @@ def run(
         return _ranked(found, engine, len(space), error, top, options, shown)
 
 
-def _ranked(found: Denials, engine: Engine, predicates: int, error: float, top: int | None, options: SpaceOptions, shown: Progress) -> Discovery:
+def _ranked(
+    found: Denials, engine: Engine, predicates: int, error: float, top: int | None, options: SpaceOptions, shown: Progress
+) -> Discovery:
     relation = engine.relation
     pairs = relation.rows * (relation.rows - 1)
     ranks = rank(found.denials, found.atoms, found.evidence, pairs)
@@ -202,7 +215,9 @@ def _ranked(found: Denials, engine: Engine, predicates: int, error: float, top: 
 
 
 def _named(number: int, denial: Denial, facts: Rank, error: float) -> NamedRule:
-    return NamedRule(f"R{number}", denial, because=f"{english(denial)} {facts.reason(denial)}", error=error, support=facts.support, score=facts.score)
+    return NamedRule(
+        f"R{number}", denial, because=f"{english(denial)} {facts.reason(denial)}", error=error, support=facts.support, score=facts.score
+    )
 
 
 def _errors(found: Denials, error: float, pairs: int) -> dict[Denial, float]:
@@ -226,5 +241,3 @@ def _near_misses(denials: Sequence[Denial], engine: Engine, pairs: int) -> tuple
     counts = engine.count(candidates, per_row=False)
     broken = sorted((c.pairs, str(d), d) for d, c in zip(candidates, counts, strict=True) if c.pairs)
     return tuple(NearMiss(d, n, n / pairs) for n, _, d in broken[:NEAR_MISSES] if n / pairs < 0.01)
-
-

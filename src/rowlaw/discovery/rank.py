@@ -39,7 +39,11 @@ class Rank:
         parts = len(rule.predicates)
         if parts == 1:
             return "It is a single comparison."
-        number = "about " + f"{round(self.expected, -max(0, int(math.log10(self.expected)) - 1)):,.0f}" if self.expected >= 1 else "less than one"
+        number = (
+            "about " + f"{round(self.expected, -max(0, int(math.log10(self.expected)) - 1)):,.0f}"
+            if self.expected >= 1
+            else "less than one"
+        )
         pairs = "pairs" if self.expected >= 1 else "pair"
         return f"If its {parts} parts had nothing to do with each other, {number} {pairs} of rows would break it."
 
@@ -59,7 +63,9 @@ def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: 
         coverage[i], support[i] = view.coverage(denials[i])
     score = rough + WEIGHTS["coverage"] * coverage
     return [
-        Rank(*(float(round(x, 6)) for x in (score[i], succinct[i], coverage[i], surprise[i])), float(expected[i]), round(support[i] * scale))
+        Rank(
+            *(float(round(x, 6)) for x in (score[i], succinct[i], coverage[i], surprise[i])), float(expected[i]), round(support[i] * scale)
+        )
         for i in range(len(denials))
     ]
 

@@ -35,11 +35,17 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
 
     ``groups`` are the pairs that satisfy its equalities, where the caller has them already.
     """
-    tally = np.zeros(rows if per_row else 0, np.int64)
+    # Unsigned 32 bits are enough for the result, and what leaves them on the way (terms have signs) comes back.
+    tally = np.zeros(rows if per_row else 0, np.uint32)
     if rule.denial.arity == 1:
         if per_row:
             tally[rule.s] = 1
         return Count(len(rule.s), tally)
+    if rule.s is rule.t and all(c.columns.same for c in rule.comparisons):
+        if len(rule.differences) == 1 and not rule.inequalities:
+            return Count(_unlike(rule, groups, tally), tally)
+        if len(rule.inequalities) == 2 and not rule.differences and not any(c.op & Op.EQ for c in rule.inequalities):
+            return Count(_ascents(rule, groups, tally), tally)
     if groups is None:
         groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in rule.equalities])
     total = 0
@@ -48,6 +54,40 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
             among = groups.refine([c.columns for c in equal])
             total += _Term((-1) ** size, tally, rows).count(among, rule.inequalities)
     return Count(total, tally)
+
+
+def _arranged(rule: Compiled, groups: Groups | None, columns: Sequence[Sorted]) -> Side:
+    """The rows that agree on the rule's equalities, in groups laid out by the columns: from groups that are there, else in one sort."""
+    if groups is not None:
+        return groups.s.arranged(columns)
+    return Groups.whole(rule.s, rule.t).refine_arranged([c.columns for c in rule.equalities], columns).s
+
+
+def _unlike(rule: Compiled, groups: Groups | None, tally: np.ndarray) -> int:
+    """A functional dependency, as most rules are: groups of the left side, laid out by the right one."""
+    column = rule.differences[0].columns
+    side = _arranged(rule, groups, [column.of_s])
+    return int(kernels.count_unlike(side.rows, side.starts, column.left, tally))
+
+
+def _ascents(rule: Compiled, groups: Groups | None, tally: np.ndarray) -> int:
+    """Two strict inequalities within groups, as in an order dependency."""
+    first, second = rule.inequalities
+    side = _arranged(rule, groups, _against(first, second))
+    return _count_ascents(side, second, 1, tally)
+
+
+def _against(first: Comparison, second: Comparison) -> list[Sorted]:
+    """Lay out by the first strict inequality and, at ties, against the second: then ties are no ascents."""
+    x, y = first.columns, second.columns
+    return [Sorted(x.left, x.width, first.op == Op.GT), Sorted(y.left, y.width, second.op != Op.GT)]
+
+
+def _count_ascents(side: Side, second: Comparison, sign: int, tally: np.ndarray) -> int:
+    values = second.columns.left[side.rows]
+    if second.op == Op.GT:
+        np.negative(values, out=values)
+    return int(dominance.count_ascents(side.rows, side.starts, values, sign, tally))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +110,8 @@ class _Term:
         if groups.number == 0:
             return 0
         if len(inequalities) == 2:
-            return self._ascents(groups.s, *inequalities)
+            first, second = inequalities
+            return _count_ascents(groups.s.arranged(_against(first, second)), second, self.sign, self.per_row)
         return self._all(groups, inequalities) - self._with_itself(groups, inequalities)
 
     def _all(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
@@ -87,14 +128,6 @@ class _Term:
             return int(kernels.count_below(s.rows, s.starts, t.rows, t.starts, a[0], b[0], self.sign, self.per_row))
         return int(dominance.count_dominated(s.rows, s.starts, t.rows, t.starts, np.stack(a), np.stack(b), self.sign, self.per_row))
 
-    def _ascents(self, side: Side, first: Comparison, second: Comparison) -> int:
-        """Two strict inequalities on rows of one side: lay out by the first, at ties against the second, count ascents of the second."""
-        x, y = first.columns, second.columns
-        x_down, y_down = first.op == Op.GT, second.op == Op.GT
-        side = side.arranged([Sorted(x.left, x.width, x_down), Sorted(y.left, y.width, not y_down)])
-        values = y.left[side.rows]
-        return int(dominance.count_ascents(side.rows, side.starts, -values if y_down else values, self.sign, self.per_row))
-
     def _with_itself(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
         """Rows that were counted as a pair with themselves; takes them off the per-row counts."""
         if any(c.columns.same and not c.op & Op.EQ for c in inequalities):
@@ -103,7 +136,7 @@ class _Term:
         for c in inequalities:
             rows = rows[c.holds(rows, rows)]
         if len(self.per_row):
-            self.per_row[rows] -= 2 * self.sign
+            self.per_row[rows] -= np.uint32(2 * self.sign & 0xFFFFFFFF)
         return self.sign * len(rows)
 
 

@@ -29,8 +29,7 @@ from rowlaw.spark.ship import SharedFolder, send_files
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-THREAD_SECONDS = 1.0  # estimated work below which the driver's threads do it even when a session is at hand
-START_SECONDS = 20.0  # estimated work for which a session is worth starting
+THREAD_SECONDS = 1.0  # estimated work below which the driver's threads do it even when there is a cluster
 SPLIT_SECONDS = 0.2  # a rule estimated below this is not cut
 
 
@@ -97,7 +96,7 @@ class Engine:
         tasks = _tasks(denials, compiled, cores())
         workers = self._workers(sum(task.seconds for task in tasks))
         totals = [0] * len(rules)
-        tallies: dict[int, np.ndarray] = {}
+        tallies: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
         counted = _Counting(self.relation, self.nulls, part, per_row)
         if isinstance(workers, SparkTasks):
             self.ship(workers.session)
@@ -106,11 +105,20 @@ class Engine:
         for results in workers.map(counted, tasks, f"check {len(rules)} rules", done):
             for i, number, rows, numbers in results:
                 totals[i] += number
-                if per_row and len(rows):
-                    if i not in tallies:
-                        tallies[i] = np.zeros(self.relation.rows, np.int64)
-                    tallies[i][rows] += numbers
-        return [_found(totals[i], tallies.pop(i, None)) for i in range(len(rules))]
+                if len(rows):
+                    tallies.setdefault(i, []).append((rows, numbers))
+        return [Found(totals[i], *self._merged(tallies.pop(i, []))) for i in range(len(rules))]
+
+    def _merged(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and their pairs from the pieces of a rule."""
+        if len(parts) < 2:
+            rows, numbers = parts[0] if parts else (np.zeros(0, np.int32), np.zeros(0, np.uint32))
+            return rows, numbers.astype(np.int64)
+        tally = np.zeros(self.relation.rows, np.uint32)
+        for rows, numbers in parts:
+            tally[rows] += numbers
+        rows = np.flatnonzero(tally).astype(np.int32)
+        return rows, tally[rows].astype(np.int64)
 
     def witness(self, rules: Sequence[Rule], part: Part = ALL) -> list[Pair | None]:
         """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it holds."""
@@ -148,7 +156,7 @@ class Engine:
             if involved is None:
                 tally = count(compiled, self.relation.rows).per_row
             else:
-                tally = np.zeros(self.relation.rows, np.int64)
+                tally = np.zeros(self.relation.rows, np.uint32)
                 tally[involved.rows] = 1
             yield from pairs(compiled, tally)
 
@@ -166,29 +174,29 @@ class Engine:
         return "\n\n".join(plans) or "nothing to do: the rule is true on every table"
 
     def _workers(self, seconds: float) -> Workers:
+        """Spark tasks where they bring cores: on a cluster, for more than a second of work (see docs/decisions/0002)."""
         if self.workers is not None:
             return self.workers
-        from rowlaw.spark.session import active_session
-        from rowlaw.spark.session import session as any_session
+        if seconds > THREAD_SECONDS:
+            from rowlaw.spark.session import active_session
 
-        session = self.session
-        if session is None and seconds > THREAD_SECONDS:
-            session = active_session() or (any_session() if seconds > START_SECONDS else None)
-        return SparkTasks(session) if session is not None and seconds > THREAD_SECONDS else DriverThreads()
+            session = self.session or active_session()
+            if session is not None and not _is_local(session):
+                return SparkTasks(session)
+        return DriverThreads()
 
     def ship(self, session: SparkSession) -> None:
         """Make sure that workers have the relation: they see its folder, or they are sent its files."""
-        if not (session.conf.get("spark.master", None) or "local").startswith("local"):
+        if not _is_local(session):
             folder, tasks = SharedFolder.make(self.relation.folder), SparkTasks(session)
             if not all(tasks.map(lambda _: folder.visible, [0] * tasks.slots, "look for shared files")):
                 send_files(session, self.relation.folder)
 
 
-def _found(total: int, tally: np.ndarray | None) -> Found:
-    if tally is None:
-        return Found(total, np.zeros(0, np.int32), np.zeros(0, np.int64))
-    rows = np.flatnonzero(tally).astype(np.int32)
-    return Found(total, rows, tally[rows])
+def _is_local(session: SparkSession) -> bool:
+    """Whether the session's workers are processes of this machine, with this machine's files."""
+    master = session.conf.get("spark.master", None) or "local"
+    return master.split("[")[0] == "local"
 
 
 @dataclass(frozen=True)
@@ -207,8 +215,8 @@ class _Work:
 def _walk(compiled: Sequence[Compiled], visit: Callable[[int, Groups | None], None]) -> None:
     for node in build(compiled):
         first = compiled[next(node.all_rules())]
-        if first.denial.arity == 1:
-            visit(node.rules[0], None)
+        if first.denial.arity == 1 or (len(node.rules) == 1 and not node.children):
+            visit(node.rules[0], None)  # nothing to share
         else:
             walk(node, Groups.whole(first.s, first.t), visit)
 
@@ -226,12 +234,12 @@ class _Counting(_Work):
 
         def keep(number: int, rule: Compiled, groups: Groups | None) -> None:
             result = count(rule, self.relation.rows, per_row=self.per_row, groups=groups)
-            rows = np.flatnonzero(result.per_row).astype(np.int32)
+            rows = np.flatnonzero(result.per_row).astype(np.int32) if result.pairs else np.zeros(0, np.int32)
             found.append((task.denials[number][0], result.pairs, rows, result.per_row[rows]))
 
         if task.pieces > 1:
             for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
-                keep(0, piece, None)
+                keep(0, piece(), None)
         else:
             _walk(compiled, lambda number, groups: keep(number, compiled[number], groups))
         return found
@@ -264,12 +272,11 @@ def _tasks(denials: Sequence[tuple[int, Denial]], compiled: Sequence[Compiled], 
     tasks = []
     for numbers in tries:
         cost = sum(seconds(compiled[n]) for n in numbers)
-        chosen = tuple(denials[n] for n in numbers)
-        if cost > max(SPLIT_SECONDS, whole / slots / 2):
-            for one in chosen:
-                tasks += [_Task((one,), piece, slots, cost / slots / len(chosen)) for piece in range(slots)]
-        else:
-            tasks.append(_Task(chosen, seconds=cost))
+        heavy = [n for n in numbers if compiled[n].inequalities and seconds(compiled[n]) > max(SPLIT_SECONDS, whole / slots / 2)]
+        for n in heavy:  # sorting and counting groups is too quick to be worth cutting
+            tasks += [_Task((denials[n],), piece, slots, seconds(compiled[n]) / slots) for piece in range(slots)]
+        if len(heavy) < len(numbers):
+            tasks.append(_Task(tuple(denials[n] for n in numbers if n not in heavy), seconds=cost))
     return sorted(tasks, key=lambda task: -task.seconds)
 
 

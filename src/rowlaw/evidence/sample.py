@@ -176,7 +176,7 @@ class Sampler:
         all steps, the last one first. A step takes the column that followed the one before it least often.
         """
         rows, last = self._packed.matrix, -1
-        for _ in range(len(self._by) if len(self._by) > 1 else 1):
+        for _ in range(max(1, len(self._by))):
             found, left = [], list(self._by)
             while left:
                 counts = self._followed[last][left]

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels.evidence import SLOTS
 from rowlaw.relation import Relation
 from rowlaw.relation.align import _native, _objects
 from rowlaw.rules.model import Column, Constant, Nulls, Operand, Predicate
 
-EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as its two bits; DIFFERENT is LESS where order does not matter
 _ODD = np.uint64(0x5555555555555555)
 ORDERED_TYPES = ("number", "date", "timestamp")
 
@@ -136,23 +136,15 @@ class Slots:
                 mask[i // SLOTS] |= np.uint64(3 << 2 * (int(i) % SLOTS))
             swapped = (signatures & _ODD) << np.uint64(1) | signatures >> np.uint64(1) & _ODD
             return swapped & mask | signatures & ~mask
-        outcomes = self.outcomes(signatures)[:, mirror]
-        swap = np.array([EQUAL, GREATER, LESS, UNKNOWN], np.uint8)
-        outcomes[:, turned] = swap[outcomes[:, turned]]
-        return self.pack(outcomes)
+        found = np.empty_like(signatures)
+        kernels.reverse(np.ascontiguousarray(signatures), mirror, turned, found)
+        return found
 
     def outcomes(self, signatures: np.ndarray) -> np.ndarray:
         """The outcome of each slot, ``uint8[signatures, slots]``: 0 equal, 1 less or different, 2 greater, 3 unknown."""
         slot = np.arange(len(self.slots))
         shifts = (2 * (slot % SLOTS)).astype(np.uint64)
         return (signatures[:, slot // SLOTS] >> shifts & np.uint64(3)).astype(np.uint8)
-
-    def pack(self, outcomes: np.ndarray) -> np.ndarray:
-        """The signatures of given outcomes."""
-        found = np.zeros((len(outcomes), self.words), np.uint64)
-        for i in range(len(self.slots)):
-            found[:, i // SLOTS] |= outcomes[:, i].astype(np.uint64) << np.uint64(2 * (i % SLOTS))
-        return found
 
 
 class _Columns:
@@ -224,9 +216,8 @@ def _common_scales(slots: Slots) -> dict[str, np.ndarray]:
 
 def _places(dictionaries: list[pa.Array]) -> list[np.ndarray]:
     """For the values of some columns, their positions among the union of all; numbers compare without rounding."""
-    native = [_native(d) for d in dictionaries]
-    values = native if len({str(v.dtype) if v is not None else "" for v in native} | {""}) == 2 else []
-    if not values or any(v is None for v in values):
-        values = [_objects(d) for d in dictionaries]
-    _, places = np.unique(np.concatenate(values), return_inverse=True)
+    native = [v for d in dictionaries if (v := _native(d)) is not None]
+    alike = len(native) == len(dictionaries) and len({v.dtype for v in native}) == 1
+    values = native if alike else [_objects(d) for d in dictionaries]
+    places = np.unique(np.concatenate(values), return_inverse=True)[1]
     return np.split(places.astype(np.int32), np.cumsum([len(v) for v in values])[:-1])

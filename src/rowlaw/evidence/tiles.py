@@ -15,7 +15,7 @@ from rowlaw.relation.groups import Side, Sorted
 from rowlaw.spark.jobs import DriverThreads, Workers
 
 TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
-TASKS_PER_WORKER = 4
+TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
 TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
 
 
@@ -43,21 +43,19 @@ def all_pairs(
     workers = workers or DriverThreads()
     work = Tiles(slots, rows, multiplicity, tile, direct)
     folded = work.folded
-    number = -(-len(folded.rows) // tile)
-    a, b = np.triu_indices(number)
+    a, b = np.triu_indices(-(-len(folded.rows) // tile))
     tile_pairs = np.stack((a, b), axis=1).astype(np.int64)
-    parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
+    parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
     # neighbours are alike in cost: deal them out
     tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
     found = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows")
-    one_way = EvidenceSet.merge([EvidenceSet.of(*part) for part in found] or [_nothing(slots)])
     again = np.flatnonzero(folded.weights > 1)
-    own = evidence_of_pairs(slots, folded.rows[again], folded.rows[again])
-    weights = folded.weights[again]
-    return EvidenceSet.of(
-        np.concatenate((one_way.signatures, slots.reverse(one_way.signatures), own)),
-        np.concatenate((one_way.counts, one_way.counts, weights * (weights - 1))),
-    )
+    own, weights = evidence_of_pairs(slots, folded.rows[again], folded.rows[again]), folded.weights[again]
+    signatures, counts = [own], [weights * (weights - 1)]
+    for one_way, number in found:
+        signatures += [one_way, slots.reverse(one_way)]
+        counts += [number, number]
+    return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
 
 
 def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> np.ndarray:
@@ -78,10 +76,6 @@ def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.n
     for i, codes in enumerate(slots.columns):
         columns[i], columns[number + i] = codes[s_rows], codes[t_rows]
     return columns, slots.left, slots.right + number
-
-
-def _nothing(slots: Slots) -> EvidenceSet:
-    return EvidenceSet.of(np.zeros((0, slots.words), np.uint64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

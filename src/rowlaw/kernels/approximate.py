@@ -47,9 +47,7 @@ def _take(v: int, starts: Any, lists: Any, weights: Any, hits: Any, owner: Any, 
 
 
 @njit(cache=True, nogil=True)
-def enumerate_approximate(
-    edges: Any, weights: Any, starts: Any, lists: Any, group: Any, group_size: Any, budget: int, stop: Any
-) -> Any:
+def enumerate_approximate(edges: Any, weights: Any, starts: Any, lists: Any, group: Any, group_size: Any, budget: int, stop: Any) -> Any:
     """All minimal sets that miss edges of weight ``budget`` at most, a line of booleans each; fewer once ``stop[0]`` is set.
 
     ``edges`` is a table of booleans (edge, vertex); ``lists[starts[v]:starts[v + 1]]`` are the edges of a vertex. No set has all

@@ -23,6 +23,7 @@ _DECODED = 1 << 9  # signatures of so many low digits are prepared at a time
 _NOTHING = (1 << 31) - 1
 
 _u16, _u32, _u64 = np.uint16, np.uint32, np.uint64
+_MIX = _u64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -33,7 +34,7 @@ def new_table(capacity: int, words: int) -> Any:
 @njit(cache=True, nogil=True)
 def _grown(table: Any) -> Any:
     words = table.shape[1] - 1
-    larger = np.zeros((4 * len(table), words + 1), np.uint64)
+    larger = np.zeros((2 * len(table), words + 1), np.uint64)
     for i in range(len(table)):
         if table[i, words]:
             add(larger, table[i], table[i, words])
@@ -46,7 +47,7 @@ def add(table: Any, signature: Any, count: Any) -> int:
     words = table.shape[1] - 1
     h = _u64(0)
     for w in range(words):
-        h = (h ^ (h >> _u64(29)) ^ signature[w]) * _u64(0x9E3779B97F4A7C15)
+        h = (h ^ (h >> _u64(29)) ^ signature[w]) * _MIX
     mask = np.int64(len(table) - 1)
     i = np.int64(h >> _u64(32)) & mask
     while table[i, words]:
@@ -71,7 +72,8 @@ def entries(table: Any, used: int) -> Any:
     n = 0
     for i in range(len(table)):
         if table[i, words]:
-            signatures[n] = table[i, :words]
+            for w in range(words):
+                signatures[n, w] = table[i, w]
             counts[n] = np.int64(table[i, words])
             n += 1
     return signatures, counts
@@ -106,7 +108,8 @@ def _outcomes(ordered: Any, left: Any, right: Any, low: Any, high: Any, unknown:
 @njit(cache=True, nogil=True)
 def _number(possible: Any, ordered: Any, active: Any, radix: Any, digit: Any, fixed: Any) -> Any:
     """Slots that can vary, with a digit for each of their outcomes; ``fixed`` gets the bits of all others."""
-    fixed[:] = _u64(0)
+    for w in range(len(fixed)):
+        fixed[w] = _u64(0)
     n = 0
     total = 1.0
     for c in range(len(possible)):
@@ -133,20 +136,26 @@ def _number(possible: Any, ordered: Any, active: Any, radix: Any, digit: Any, fi
 
 
 @njit(cache=True, nogil=True)
-def _spread(active: Any, radix: Any, digit: Any, possible: Any, words: int) -> Any:
-    """The signature bits of every number made of the given slots' digits, the first slot lowest."""
-    found = np.zeros((1, words), np.uint64)
-    for k in range(len(active)):
-        c, size = active[k], len(found)
-        larger = np.zeros((size * radix[k], words), np.uint64)
-        larger[:size] = found
+def _spread(active: Any, radix: Any, digit: Any, possible: Any, words: int, most: int) -> Any:
+    """The signature bits of every number made of the first slots' digits, the first slot lowest; ``most`` numbers, and of which slots."""
+    total, slots = 1, 0
+    while slots < len(active) and total * radix[slots] <= most:
+        total *= radix[slots]
+        slots += 1
+    found = np.zeros((total, words), np.uint64)
+    size = 1
+    for k in range(slots):
+        c = active[k]
+        word, shift = c // SLOTS, _u64(2 * (c % SLOTS))
         for outcome in range(1, 4):
             if possible[c, outcome]:
                 at = size * digit[c, outcome]
-                larger[at : at + size] = found
-                larger[at : at + size, c // SLOTS] |= _u64(outcome) << _u64(2 * (c % SLOTS))
-        found = larger
-    return found
+                for i in range(size):
+                    for w in range(words):
+                        found[at + i, w] = found[i, w]
+                    found[at + i, word] |= _u64(outcome) << shift
+        size *= radix[k]
+    return found, slots
 
 
 @njit(cache=True, nogil=True)
@@ -179,7 +188,7 @@ def _compare(
     narrow: Any, wide: Any, place: Any, left: Any, right: Any, s: int, t0: int, t1: int, active: Any, steps: Any, start: Any, lanes: Any
 ) -> None:
     """Row ``s`` against rows ``t0 .. t1``: the sums of what their comparisons add, from ``start``, in ``lanes`` of 16 bits."""
-    piece, less, greater, missing, unknown = steps
+    piece, less, greater, missing, possible = steps
     n = t1 - t0
     for p in range(len(lanes)):
         out, begin = lanes[p], start[p]
@@ -190,7 +199,7 @@ def _compare(
         a, b, out = left[c], right[c], lanes[piece[k]]
         more, less_more = greater[k], less[k]
         x = wide[place[a], s] if place[a] >= 0 else np.int32(narrow[a, s])
-        if unknown[k] and x < 0:
+        if possible[c, 3] and x < 0:
             less_more = missing[k]
             for j in range(n):
                 out[j] += more
@@ -233,29 +242,67 @@ def _count_weighted(lanes: Any, n: int, first: int, weight: int, weights: Any, c
 
 
 @njit(cache=True, nogil=True)
-def _count_hashed(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, signature: Any, table: Any) -> int:
-    new = 0
-    words = len(fixed)
+def _count_hashed(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, table: Any) -> int:
+    """Signatures counted one by one; how many are new."""
+    new, words = 0, len(fixed)
+    signature = np.empty(words, np.uint64)
     for j in range(n):
         for w in range(words):
-            signature[w] = (
-                fixed[w]
-                | _u64(lanes[4 * w, j])
-                | _u64(lanes[4 * w + 1, j]) << _u64(16)
-                | _u64(lanes[4 * w + 2, j]) << _u64(32)
-                | _u64(lanes[4 * w + 3, j]) << _u64(48)
-            )
+            signature[w] = fixed[w]
+        for p in range(len(lanes)):
+            signature[p // 4] |= _u64(lanes[p, j]) << _u64(16 * (p % 4))
         new += add(table, signature, _u64(weight * weights[j]))
     return new
 
 
 @njit(cache=True, nogil=True)
+def _count_hashed_word(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, table: Any) -> int:
+    """The same for signatures of one word."""
+    new, mask = 0, np.int64(len(table) - 1)
+    for j in range(n):
+        signature = fixed[0]
+        for p in range(len(lanes)):
+            signature |= _u64(lanes[p, j]) << _u64(16 * p)
+        i = np.int64(signature * _MIX >> _u64(32)) & mask
+        while table[i, 1] and table[i, 0] != signature:
+            i = (i + 1) & mask
+        if not table[i, 1]:
+            table[i, 0] = signature
+            new += 1
+        table[i, 1] += _u64(weight * weights[j])
+    return new
+
+
+@njit(cache=True, nogil=True)
+def _flush(both: Any, weighted: Any, plain: bool, low_bits: Any, high_bits: Any, fixed: Any, table: Any, used: int) -> Any:
+    """Move the counters to the table. ``both`` sees two counters of 32 bits as one number."""
+    size, words = len(low_bits), len(fixed)
+    signature = np.empty(words, np.uint64)
+    counters = both if plain else weighted
+    for i in range(len(high_bits)):
+        while 2 * (used + size) > len(table):
+            table = _grown(table)
+        for j in range(size):
+            count = counters[i * size + j]
+            if count:
+                counters[i * size + j] = _u64(0)
+                if plain:
+                    count = (count >> _u64(32)) + (count & _u64(0xFFFFFFFF))
+                for w in range(words):
+                    signature[w] = fixed[w] | low_bits[j, w] | high_bits[i, w]
+                used += add(table, signature, count)
+    return table, used
+
+
+@njit(cache=True, nogil=True)
 def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, active: Any, steps: Any, start: Any) -> None:
     """What the nulls of the rows ``t`` add, whatever the row ``s``."""
-    piece, _, _, missing, unknown = steps
-    start[:] = _u16(0)
+    piece, _, _, missing, possible = steps
+    for p in range(len(start)):
+        for j in range(t1 - t0):
+            start[p, j] = _u16(0)
     for k in range(len(active)):
-        if unknown[k]:
+        if possible[active[k], 3]:
             b = right[active[k]]
             for j in range(t1 - t0):
                 null = narrow[b, t0 + j] < 0 if place[b] < 0 else wide[place[b], t0 + j] < 0
@@ -265,7 +312,18 @@ def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, ac
 
 @njit(cache=True, nogil=True)
 def count_tiles(
-    pairs: Any, tile: int, most: int, narrow: Any, wide: Any, place: Any, left: Any, right: Any, ordered: Any, bounds: Any, weights: Any, single: Any
+    pairs: Any,
+    tile: int,
+    most: int,
+    narrow: Any,
+    wide: Any,
+    place: Any,
+    left: Any,
+    right: Any,
+    ordered: Any,
+    bounds: Any,
+    weights: Any,
+    single: Any,
 ) -> Any:
     """The signatures of rows ``s < t`` for pairs of tiles, and their counts.
 
@@ -277,65 +335,46 @@ def count_tiles(
     words = max(1, (slots + SLOTS - 1) // SLOTS)
     table, used = new_table(1 << 12, words), 0
     possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
-    all_active, all_radix = np.empty(slots, np.int64), np.empty(slots, np.int64)
-    all_piece = np.empty(slots, np.int64)
+    all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
-    all_start, all_lanes = np.zeros((4 * words, tile), np.uint16), np.zeros((4 * words, tile), np.uint16)
-    fixed, signature = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    counts, counts_weighted = np.zeros(2 * most, np.uint32), np.zeros(0, np.uint64)
+    all_start = np.zeros((max(2, (slots + 7) // 8), tile), np.uint16)
+    all_lanes, fixed = np.zeros_like(all_start), np.zeros(words, np.uint64)
+    counts, weighted = np.zeros(2 * most, np.uint32), np.zeros(0, np.uint64)
     both = counts.view(np.uint64)
     for q in range(len(pairs)):
         a, b = pairs[q, 0], pairs[q, 1]
         _outcomes(ordered, left, right, low, high, unknown, a, b, possible)
         n, total = _number(possible, ordered, all_active, all_radix, digit, fixed)
-        direct = total <= most
-        plain = single[a] and single[b]
+        direct, plain = total <= most, single[a] and single[b]
         active, radix = all_active[:n], all_radix[:n]
         pieces, first = _steps(active, radix, digit, direct, ordered, all_piece, all_less, all_greater, all_missing)
-        pieces = pieces if direct else 4 * words
-        steps = (all_piece[:n], all_less[:n], all_greater[:n], all_missing[:n], possible[active, 3])
+        steps = (all_piece, all_less, all_greater, all_missing, possible)
+        pieces = pieces if direct else (slots + 7) // 8
         lanes, start = all_lanes[:pieces], all_start[:pieces]
-        s1, t1 = min((a + 1) * tile, rows), min((b + 1) * tile, rows)
+        t1 = min((b + 1) * tile, rows)
         _starts(wide, narrow, place, right, b * tile, t1, active, steps, start)
-        if direct and not plain and len(counts_weighted) == 0:
-            counts_weighted = np.zeros(most, np.uint64)
-        for s in range(a * tile, s1):
+        if direct and not plain and len(weighted) == 0:
+            weighted = np.zeros(most, np.uint64)
+        for s in range(a * tile, min((a + 1) * tile, rows)):
             t0 = max(b * tile, s + 1)
             if t0 >= t1:
                 break
             _compare(narrow, wide, place, left, right, s, t0, t1, active, steps, start[:, t0 - b * tile :], lanes)
-            if not direct:
+            if direct and plain:
+                _count_direct(lanes, t1 - t0, first, counts)
+            elif direct:
+                _count_weighted(lanes, t1 - t0, first, weights[s], weights[t0:t1], weighted)
+            else:
                 while 2 * (used + t1 - t0) > len(table):
                     table = _grown(table)
-                used += _count_hashed(lanes, t1 - t0, fixed, weights[s], weights[t0:t1], signature, table)
-            elif plain:
-                _count_direct(lanes, t1 - t0, first, counts)
-            else:
-                _count_weighted(lanes, t1 - t0, first, weights[s], weights[t0:t1], counts_weighted)
-        if not direct:
-            continue
-        cut, size = 0, 1
-        while cut < n and size * radix[cut] <= _DECODED:
-            size *= radix[cut]
-            cut += 1
-        low_bits = _spread(active[:cut], radix[:cut], digit, possible, words)
-        high_bits = _spread(active[cut:], radix[cut:], digit, possible, words)
-        for i in range(len(high_bits)):
-            while 2 * (used + size) > len(table):
-                table = _grown(table)
-            for j in range(size):
-                at = i * size + j
-                count = _u64(0)
-                if plain and both[at]:
-                    count = _u64(counts[2 * at]) + _u64(counts[2 * at + 1])
-                    both[at] = _u64(0)
-                elif not plain and counts_weighted[at]:
-                    count = counts_weighted[at]
-                    counts_weighted[at] = _u64(0)
-                if count:
-                    for w in range(words):
-                        signature[w] = fixed[w] | low_bits[j, w] | high_bits[i, w]
-                    used += add(table, signature, count)
+                if words == 1:
+                    used += _count_hashed_word(lanes, t1 - t0, fixed, weights[s], weights[t0:t1], table)
+                else:
+                    used += _count_hashed(lanes, t1 - t0, fixed, weights[s], weights[t0:t1], table)
+        if direct:
+            low_bits, cut = _spread(active, radix, digit, possible, words, _DECODED)
+            high_bits, _ = _spread(active[cut:], radix[cut:], digit, possible, words, most)
+            table, used = _flush(both, weighted, plain, low_bits, high_bits, fixed, table, used)
     return entries(table, used)
 
 
@@ -389,13 +428,20 @@ def signatures_from(keys: Any, word: Any, guard: Any, ordered: Any, nullable: An
 @njit(cache=True, nogil=True)
 def reversed_signature(signature: Any, mirror: Any, swapped: Any, out: Any) -> None:
     """The signature with ``s`` and ``t`` exchanged."""
-    out[:] = _u64(0)
+    for w in range(len(out)):
+        out[w] = _u64(0)
     for c in range(len(mirror)):
         m = mirror[c]
         bits = signature[m // SLOTS] >> _u64(2 * (m % SLOTS)) & _u64(3)
         if swapped[c]:
             bits = bits >> _u64(1) | (bits & _u64(1)) << _u64(1)
         out[c // SLOTS] |= bits << _u64(2 * (c % SLOTS))
+
+
+@njit(cache=True, nogil=True)
+def reverse(signatures: Any, mirror: Any, swapped: Any, out: Any) -> None:
+    for i in range(len(signatures)):
+        reversed_signature(signatures[i], mirror, swapped, out[i])
 
 
 @njit(cache=True, nogil=True)
@@ -457,9 +503,9 @@ def sort_by(packed: Any, word: int, shift: Any, mask: Any, starts: Any, out: Any
 
 
 @njit(cache=True, nogil=True)
-def _random(seed: Any, i: int, below: int) -> int:
+def _random(seed: Any, i: int, below: Any) -> Any:
     """A number in ``0 .. below - 1``: splitmix64."""
-    x = seed + _u64(i) * _u64(0x9E3779B97F4A7C15)
+    x = seed + _u64(i) * _MIX
     x = (x ^ (x >> _u64(30))) * _u64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> _u64(27))) * _u64(0x94D049BB133111EB)
     x ^= x >> _u64(31)
@@ -468,7 +514,7 @@ def _random(seed: Any, i: int, below: int) -> int:
 
 @njit(cache=True, nogil=True)
 def draw(field: Any, order: Any, starts: Any, strategy: int, rows: Any, seed: Any, out: Any) -> None:
-    """For each of ``rows`` a random partner: 0 of equal, 1 of another, 2 of a lower, 3 of a higher value; the row itself if there is none."""
+    """For each of ``rows`` a random partner: 0 of equal, 1 of another, 2 of a lower, 3 of a higher value; itself if there is none."""
     n = len(order)
     for i in range(len(rows)):
         value = np.int64(field[rows[i]])
@@ -479,5 +525,5 @@ def draw(field: Any, order: Any, starts: Any, strategy: int, rows: Any, seed: An
         elif strategy == 1:
             number = n - (high - low)  # those after, then round to those before
         elif strategy == 2:
-            at, number = 0, low
+            at, number = np.int64(0), low
         out[i] = order[(at + _random(seed, i, number)) % n] if number else rows[i]

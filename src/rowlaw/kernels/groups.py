@@ -32,36 +32,31 @@ def extend_keys(keys: Any, rows: Any, codes: Any, width: Any, descending: bool) 
 
 
 @njit(cache=True, nogil=True)
-def stripped(keys: Any, order: Any, rows: Any) -> Any:
-    """Groups of at least two rows with equal (sorted) keys: a row alone in its group is in no pair."""
+def stripped(keys: Any, order: Any, rows: Any, divisor: Any) -> Any:
+    """Groups of at least two rows whose (sorted) keys agree but for what ``divisor`` cuts off: a row alone is in no pair."""
     n = len(keys)
-    kept, groups = 0, 0
-    i = 0
-    while i < n:
-        j = i + 1
-        while j < n and keys[j] == keys[i]:
-            j += 1
-        if j - i > 1:
-            kept += j - i
-            groups += 1
-        i = j
-    out = np.empty(kept, np.int32)
-    starts = np.empty(groups + 1, np.int64)
+    out = np.empty(n, np.int32)
+    starts = np.empty(1024, np.int64)
     starts[0] = 0
     kept, groups = 0, 0
     i = 0
     while i < n:
+        last = keys[i] // divisor * divisor + (divisor - keys.dtype.type(1))  # the greatest key of the group
         j = i + 1
-        while j < n and keys[j] == keys[i]:
+        while j < n and keys[j] <= last:
             j += 1
         if j - i > 1:
             for k in range(i, j):
                 out[kept] = rows[order[k]]
                 kept += 1
             groups += 1
+            if groups == len(starts):
+                longer = np.empty(2 * len(starts), np.int64)
+                longer[:groups] = starts
+                starts = longer
             starts[groups] = kept
         i = j
-    return out, starts
+    return out[:kept].copy() if kept < n // 2 else out[:kept], starts[: groups + 1].copy()
 
 
 @njit(cache=True, nogil=True)
@@ -151,3 +146,27 @@ def same_group(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, marks: An
                 found[n] = t_rows[j]
                 n += 1
     return found[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
+    """Pairs of each group with different codes, where equal codes are neighbours: all pairs less those of each run."""
+    total = 0
+    for g in range(len(starts) - 1):
+        begin, end = starts[g], starts[g + 1]
+        if codes[rows[begin]] == codes[rows[end - 1]]:
+            continue  # sorted, so all are equal
+        n = end - begin
+        i = begin
+        while i < end:
+            code = codes[rows[i]]
+            j = i + 1
+            while j < end and codes[rows[j]] == code:
+                j += 1
+            others = n - (j - i)
+            total += (j - i) * others
+            if len(per_row):
+                for k in range(i, j):
+                    per_row[rows[k]] += 2 * others
+            i = j
+    return total

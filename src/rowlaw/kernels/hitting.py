@@ -32,18 +32,18 @@ DONE, PAUSED, GROW_LISTS, GROW_BOXES, GROW_FOUND = 0, 1, 2, 3, 4
 
 INNER = 6  # vertices inside a word
 ATOMS = 3  # most vertices of a column
-DIGITS = 1 << ATOMS  # most patterns of an edge in a column, and most choices
-FEW_WORDS = 1024  # bitmaps this short (words) are always worth it
+PATTERNS = 1 << ATOMS  # of an edge in a column; also most choices
+DIGITS = 4  # most patterns that occur in a column; else its vertices become columns
 WORDS_PER_EDGE = 2  # longer bitmaps only if they have no more words than this for each listed edge
 
 # places in Task.numbers
-DEPTH, FRESH, LEVEL, FOUND, WORK, COLUMNS, INSIDE, NODES, LEVELS = range(9)
+DEPTH, FRESH, LEVEL, FOUND, WORK, COLUMNS, INSIDE, NODES, LEVELS, NEED, FEW = range(11)
 # places in Task.frames (a node on the path of the list engine)
-U_BEGIN, U_END, S_BEGIN, S_END = range(4)
+U_BEGIN, U_END, S_BEGIN, S_END, BASE, TOP = range(6)
 # places in Task.frame_sets
 F_CHOSEN, F_CANDIDATES, F_TODO, F_TRIED, F_REST = range(5)
 # places in Task.levels (a column, and the node on the path of the box engine)
-L_DIGITS, L_CHOICES, L_SIZE, L_ARRAYS, L_CHOICE, L_TOP, L_SAME = range(7)
+L_DIGITS, L_CHOICES, L_SIZE, L_ARRAYS, L_CHOICE, L_TOP, L_SAME, L_ONLY, L_SILENT = range(9)
 # places in Task.choices
 C_KEEP, C_CRITICAL, C_FIRST, C_SKIP, C_SAME = 0, 1, 2, 5, 6
 # places in Task.column_vertices
@@ -53,22 +53,22 @@ K_ATOMS = 3
 class Task(NamedTuple):
     """A branch being searched; sets of (local) vertices are words."""
 
-    numbers: Any  # int64[9]
+    numbers: Any  # int64[11]
     lists: Any  # uint64: edges
-    frames: Any  # int64[4, depth]
+    frames: Any  # int64[6, depth]
     frame_sets: Any  # uint64[5, depth]
     segments: Any  # int64[2, many]: where lists of critical edges begin and end
     order: Any  # int64[vertices]: rare vertices first
     forbidden: Any  # uint64
     exchange: Any  # int64[vertices], or empty: the symmetry
     columns: Any  # int64[columns, 4]: the vertices of a column (-1: none), and how many
-    levels: Any  # int64[columns + 1, 7]
+    levels: Any  # int64[columns + 1, 9]; L_ONLY: the one choice to be made (-1: any), L_SILENT: note nothing here
     level_sets: Any  # uint64[columns + 1, 2]: chosen, alive
-    choices: Any  # int64[columns, DIGITS, 7]
-    choice_sets: Any  # uint64[columns, DIGITS]
-    digit: Any  # int64[columns, DIGITS]: the digit of a pattern
+    choices: Any  # int64[columns, PATTERNS, 7]
+    choice_sets: Any  # uint64[columns, PATTERNS]
+    digit: Any  # int64[columns, PATTERNS]: the digit of a pattern
     arrays: Any  # int64[columns + 1, many]: where the bitmaps of a node are
-    some: Any  # uint64[columns + 1, many, DIGITS]: OR over a slice of a bitmap
+    some: Any  # uint64[columns + 1, many, 1 << DIGITS]: for a bitmap, OR over the slices of a set of digits
     inside: Any  # uint64[64]: the vertices of each subset of the inner ones
     boxes: Any  # uint64: bitmaps
     unless: Any  # uint64: all ones where a word says nothing on whether all can be hit
@@ -160,9 +160,11 @@ def load(edges: Any, chosen: Any, candidates: Any, task: Task) -> None:
             begin = place[v]
     task.frames[U_BEGIN, 0], task.frames[U_END, 0] = begin, place[last]
     task.frames[S_BEGIN, 0], task.frames[S_END, 0] = 0, segments
+    task.frames[BASE, 0], task.frames[TOP, 0] = 0, place[last]
     task.frame_sets[F_CHOSEN, 0] = _0
     task.frame_sets[F_CANDIDATES, 0] = _ALL >> np.uint64(64 - total) if total > 0 else _0
-    task.numbers[:] = 0
+    for i in range(FEW):
+        task.numbers[i] = 0
     task.numbers[FRESH], task.numbers[LEVEL] = 1, -1
 
 
@@ -246,9 +248,9 @@ def _descend(task: Task, depth: int) -> bool:
     lists, segments = task.lists, task.segments
     begin, end = task.frames[U_BEGIN, depth], task.frames[U_END, depth]
     first, last = task.frames[S_BEGIN, depth], task.frames[S_END, depth]
-    top = end
-    lowest = segments[0, first] if last > first else begin
-    if top + top - lowest > len(lists):
+    base = top = task.frames[TOP, depth]
+    task.numbers[NEED] = 2 * top - task.frames[BASE, depth]
+    if task.numbers[NEED] > len(lists):
         return False
     vertex = _0
     for v in task.order:
@@ -267,7 +269,7 @@ def _descend(task: Task, depth: int) -> bool:
             top += edge & vertex == _0
         segments[1, new] = top
         new += 1
-    # critical edges of the new vertex go to the far end, then to the near end of what is free
+    # uncovered edges from the near end, critical ones of the new vertex from the far end
     low, high = top, top + end - begin
     for i in range(begin, end):
         edge = lists[i]
@@ -277,25 +279,14 @@ def _descend(task: Task, depth: int) -> bool:
         else:
             high -= 1
             lists[high] = edge & candidates
-    _reverse_parts(lists, top, low, top + end - begin)
-    middle = top + (top + end - begin - low)
-    segments[0, new], segments[1, new] = top, middle
+    segments[0, new], segments[1, new] = high, top + end - begin
     below = depth + 1
-    task.frames[U_BEGIN, below], task.frames[U_END, below] = middle, top + end - begin
+    task.frames[U_BEGIN, below], task.frames[U_END, below] = top, low
+    task.frames[BASE, below], task.frames[TOP, below] = base, top + end - begin
     task.frames[S_BEGIN, below], task.frames[S_END, below] = last, new + 1
     task.frame_sets[F_CHOSEN, below] = task.frame_sets[F_CHOSEN, depth] | vertex
     task.frame_sets[F_CANDIDATES, below] = candidates
     return True
-
-
-@njit(cache=True, nogil=True)
-def _reverse_parts(lists: Any, begin: int, middle: int, end: int) -> None:
-    """Exchanges two neighbouring parts of a list by turning the whole around (their own order does not matter)."""
-    i, j = begin, end - 1
-    while i < j:
-        lists[i], lists[j] = lists[j], lists[i]
-        i += 1
-        j -= 1
 
 
 @njit(cache=True, nogil=True)
@@ -332,6 +323,29 @@ def _pattern(edge: Any, column: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def _break_up(columns: Any, n: int, seen: Any) -> int:
+    """Columns with too many patterns fall into single vertices; how many columns there are then."""
+    for c in range(n):
+        kinds = 0
+        for p in range(PATTERNS):
+            kinds += seen[c, p] > 0
+        m = columns[c, K_ATOMS]
+        if m > 1 and max(kinds, m + (seen[c, 0] > 0)) > DIGITS:
+            counts = np.empty(PATTERNS, np.int64)
+            for p in range(PATTERNS):
+                counts[p] = seen[c, p]
+            for a in range(m - 1, -1, -1):
+                place = c if a == 0 else n
+                n += a > 0
+                columns[place, 0], columns[place, K_ATOMS] = columns[c, a], 1
+                for p in range(PATTERNS):
+                    seen[place, p] = 0
+                for p in range(1 << m):
+                    seen[place, p >> a & 1] += counts[p]
+    return n
+
+
+@njit(cache=True, nogil=True)
 def _arrange(columns: Any, n: int, seen: Any) -> int:
     """Puts uneven columns first and those for the inside of the word last; how many stay outside.
 
@@ -340,32 +354,36 @@ def _arrange(columns: Any, n: int, seen: Any) -> int:
     key = np.empty(n, np.float64)
     for c in range(n):
         total = 0
-        for p in range(DIGITS):
+        for p in range(PATTERNS):
             total += seen[c, p]
         key[c] = 10.0 * columns[c, K_ATOMS]
-        for p in range(DIGITS):
+        for p in range(PATTERNS):
             if seen[c, p] > 0:
                 share = seen[c, p] / total
                 key[c] -= share * np.log(share)
-    row, counts = np.empty(columns.shape[1], np.int64), np.empty(DIGITS, np.int64)
     for c in range(1, n):
-        row[:], counts[:], value = columns[c], seen[c], key[c]
-        j = c - 1
-        while j >= 0 and key[j] > value:
-            columns[j + 1], seen[j + 1], key[j + 1] = columns[j], seen[j], key[j]
+        j = c
+        while j > 0 and key[j - 1] > key[j]:
+            key[j - 1], key[j] = key[j], key[j - 1]
+            _swap(columns, j - 1, j)
+            _swap(seen, j - 1, j)
             j -= 1
-        columns[j + 1], seen[j + 1], key[j + 1] = row, counts, value
     room = INNER
     outside = n
     for c in range(n - 1, -1, -1):
         if columns[c, K_ATOMS] <= room:
             room -= columns[c, K_ATOMS]
-            row[:], counts[:] = columns[c], seen[c]
-            for j in range(c, outside - 1):
-                columns[j], seen[j] = columns[j + 1], seen[j + 1]
             outside -= 1
-            columns[outside], seen[outside] = row, counts
+            for j in range(c, outside):
+                _swap(columns, j, j + 1)
+                _swap(seen, j, j + 1)
     return outside
+
+
+@njit(cache=True, nogil=True)
+def _swap(rows: Any, i: int, j: int) -> None:
+    for k in range(rows.shape[1]):
+        rows[i, k], rows[j, k] = rows[j, k], rows[i, k]
 
 
 @njit(cache=True, nogil=True)
@@ -435,10 +453,8 @@ def _plan(task: Task, depth: int) -> int:
     """Lays out columns, digits and choices for the box search of a node; words of a bitmap, or 0 if lists are better."""
     columns = task.columns
     n = _columns(task, depth)
-    begin, end = task.frames[U_BEGIN, depth], task.frames[U_END, depth]
-    if task.frames[S_END, depth] > task.frames[S_BEGIN, depth]:
-        begin = task.segments[0, task.frames[S_BEGIN, depth]]
-    most = max(FEW_WORDS, WORDS_PER_EDGE * (end - begin))
+    begin, end = task.frames[BASE, depth], task.frames[TOP, depth]
+    most = max(task.numbers[FEW], WORDS_PER_EDGE * (end - begin))
     size, inside = 1.0, 0
     for c in range(n - 1, -1, -1):
         m = columns[c, K_ATOMS]
@@ -448,17 +464,18 @@ def _plan(task: Task, depth: int) -> int:
             size *= max(2, m)
     if size > most:
         return 0
-    seen = np.zeros((n, DIGITS), np.int64)
+    seen = np.zeros((_count(task.frame_sets[F_CANDIDATES, depth]), PATTERNS), np.int64)
     for i in range(begin, end):
         edge = task.lists[i]
         for c in range(n):
             seen[c, _pattern(edge, columns[c])] += 1
+    n = _break_up(columns, n, seen)
     outside = _arrange(columns, n, seen)
     words = 1
     task.levels[outside, L_SIZE] = 1
     for level in range(outside - 1, -1, -1):
         digits = _digits(task, level, seen[level])
-        task.levels[level, L_DIGITS] = digits
+        task.levels[level, L_DIGITS], task.levels[level, L_ONLY], task.levels[level, L_SILENT] = digits, -1, 0
         words *= digits
         if words > most:
             return 0
@@ -540,19 +557,19 @@ def _minimal_inside(missed: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _emit(task: Task, chosen: Any, bits: Any) -> None:
+def _emit(numbers: Any, found: Any, inside: Any, forbidden: Any, chosen: Any, bits: Any) -> None:
     """Notes the sets ``chosen`` with each subset inside the word whose bit is set, unless one is forbidden."""
-    n = task.numbers[FOUND]
+    n = numbers[FOUND]
     while bits != _0:
         low = bits & (~bits + _1)
         bits ^= low
-        found = chosen | task.inside[_count(low - _1)]
+        vertices = chosen | inside[_count(low - _1)]
         fine = True
-        for i in range(len(task.forbidden)):
-            fine &= task.forbidden[i] & ~found != _0
-        task.found[n] = found
+        for i in range(len(forbidden)):
+            fine &= forbidden[i] & ~vertices != _0
+        found[n] = vertices
         n += fine
-    task.numbers[FOUND] = n
+    numbers[FOUND] = n
 
 
 @njit(cache=True, nogil=True)
@@ -578,52 +595,36 @@ def _open_boxes(task: Task, depth: int, words: int) -> None:
         else:
             alive &= some
     chosen = task.frame_sets[F_CHOSEN, depth]
-    _emit(task, chosen, alive & ~missed)
+    _emit(task.numbers, task.found, task.inside, task.forbidden, chosen, alive & ~missed)
     alive &= missed
     task.numbers[LEVEL] = 0 if alive != _0 and task.numbers[LEVELS] > 0 else -1
     task.levels[0, L_ARRAYS], task.levels[0, L_TOP] = last - first + 1, words * (last - first + 1)
     task.levels[0, L_SAME] = len(task.exchange) > 0 and depth == 0
     task.level_sets[0, 0], task.level_sets[0, 1] = chosen, alive
     if task.numbers[LEVEL] == 0:
-        _enter(task, 0)
+        _enter(task.boxes, task.levels[0], task.levels[1, L_SIZE], task.arrays[0], task.some[0])
 
 
 @njit(cache=True, nogil=True)
-def _enter(task: Task, level: int) -> None:
-    """Starts a node of the box search: the OR over each slice of its bitmaps."""
-    boxes, some = task.boxes, task.some
-    size = task.levels[level + 1, L_SIZE]
-    n = task.levels[level, L_ARRAYS]
-    for k in range(n):
-        base = task.arrays[level, k]
-        for t in range(task.levels[level, L_DIGITS]):
+def _enter(boxes: Any, level: Any, size: int, arrays: Any, some: Any) -> None:
+    """Starts a node of the box search: the OR over each set of slices (of ``size`` words), for each of its bitmaps."""
+    digits = level[L_DIGITS]
+    for k in range(level[L_ARRAYS]):
+        base = arrays[k]
+        some[k, 0] = _0
+        for t in range(digits):
             x = _0
             for i in range(base, base + size):
                 x |= boxes[i]
-            some[level, k, t] = x
+            for below in range(1 << t):
+                some[k, below + (1 << t)] = some[k, below] | x
             base += size
-    task.levels[level, L_CHOICE] = 0
-    task.numbers[WORK] += n * task.levels[level, L_SIZE]
-    task.numbers[NODES] += 1
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _join(some: Any, digits: Any) -> Any:
-    """OR over the slices of some digits."""
-    x = _0
-    t = 0
-    while digits:
-        if digits & 1:
-            x |= some[t]
-        digits >>= 1
-        t += 1
-    return x
+    level[L_CHOICE] = 0
 
 
 @njit(cache=True, nogil=True)
-def _cut(task: Task, source: int, digits: int, size: int, top: int) -> int:
+def _cut(boxes: Any, source: int, digits: int, size: int, top: int) -> int:
     """The OR of some slices of a bitmap, written to ``top`` unless it is one slice as it stands; where it is."""
-    boxes = task.boxes
     begin = -1
     t = 0
     written = False
@@ -645,9 +646,8 @@ def _cut(task: Task, source: int, digits: int, size: int, top: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _hopeless(task: Task, base: int, size: int) -> Any:
+def _hopeless(boxes: Any, unless: Any, base: int, size: int) -> Any:
     """The subsets inside the word with which some edge will be missed whatever is chosen of the columns left."""
-    boxes, unless = task.boxes, task.unless
     x = _ALL
     for i in range(size):
         x &= boxes[base + i] | unless[i]
@@ -657,67 +657,69 @@ def _hopeless(task: Task, base: int, size: int) -> Any:
 @njit(cache=True, nogil=True)
 def _search_boxes(task: Task, budget: int) -> int:
     """Decides column after column, depth first, until done or until the work is enough."""
-    levels, choices, some = task.levels, task.choices, task.some
-    outside = task.numbers[LEVELS]
-    level = task.numbers[LEVEL]
+    numbers, levels, choices, some, boxes = task.numbers, task.levels, task.choices, task.some, task.boxes
+    outside = numbers[LEVELS]
+    level = numbers[LEVEL]
     while level >= 0:
         number = levels[level, L_CHOICE]
         if number == levels[level, L_CHOICES]:
             level -= 1
             continue
         n, size = levels[level, L_ARRAYS], levels[level + 1, L_SIZE]
-        task.numbers[LEVEL] = level
-        if task.numbers[FOUND] + 64 > len(task.found):
+        numbers[LEVEL] = level
+        if numbers[FOUND] + 64 > len(task.found):
             return GROW_FOUND
-        if levels[level, L_TOP] + (n + ATOMS) * size > len(task.boxes):
+        numbers[NEED] = levels[level, L_TOP] + (n + ATOMS) * size
+        if numbers[NEED] > len(boxes):
             return GROW_BOXES
-        if task.numbers[WORK] > budget:
+        if numbers[WORK] > budget:
             return PAUSED
         levels[level, L_CHOICE] = number + 1
         choice = choices[level, number]
-        if levels[level, L_SAME] and choice[C_SKIP]:
+        if (levels[level, L_SAME] and choice[C_SKIP]) or (levels[level, L_ONLY] >= 0 and levels[level, L_ONLY] != number):
             continue
-        task.numbers[WORK] += 8
+        numbers[WORK] += 8
         alive = task.level_sets[level, 1]
         keep = choice[C_KEEP]
         for k in range(choice[C_CRITICAL]):
-            alive &= _join(some[level, 0], choice[C_FIRST + k])
+            alive &= some[level, 0, choice[C_FIRST + k]]
         for k in range(1, n):
-            alive &= _join(some[level, k], keep)
-            if alive == _0:
-                break
+            alive &= some[level, k, keep]
         if alive == _0:
             continue
-        missed = _join(some[level, 0], keep)
+        missed = some[level, 0, keep]
         alive &= _minimal_inside(missed)
         if alive == _0:
             continue
         chosen = task.level_sets[level, 0] | task.choice_sets[level, number]
         if alive & ~missed != _0:
-            _emit(task, chosen, alive & ~missed)
+            if not levels[level, L_SILENT]:
+                _emit(numbers, task.found, task.inside, task.forbidden, chosen, alive & ~missed)
             alive &= missed
         if alive == _0 or level + 1 == outside:
             continue
         top = levels[level, L_TOP]
-        base = _cut(task, task.arrays[level, 0], keep, size, top)
-        alive &= ~_hopeless(task, base, size)
+        base = _cut(boxes, task.arrays[level, 0], keep, size, top)
+        alive &= ~_hopeless(boxes, task.unless, base, size)
         if alive == _0:
             continue
         below = level + 1
         task.arrays[below, 0] = base
         top += size
         for k in range(1, n):
-            task.arrays[below, k] = _cut(task, task.arrays[level, k], keep, size, top)
+            task.arrays[below, k] = _cut(boxes, task.arrays[level, k], keep, size, top)
             top += size
         for k in range(choice[C_CRITICAL]):
-            task.arrays[below, n + k] = _cut(task, task.arrays[level, 0], choice[C_FIRST + k], size, top)
+            task.arrays[below, n + k] = _cut(boxes, task.arrays[level, 0], choice[C_FIRST + k], size, top)
             top += size
         levels[below, L_ARRAYS], levels[below, L_TOP] = n + choice[C_CRITICAL], top
         levels[below, L_SAME] = levels[level, L_SAME] and choice[C_SAME]
         task.level_sets[below, 0], task.level_sets[below, 1] = chosen, alive
         level = below
-        _enter(task, level)
-    task.numbers[LEVEL] = -1
+        _enter(boxes, levels[level], levels[level + 1, L_SIZE], task.arrays[level], some[level])
+        numbers[WORK] += levels[level, L_ARRAYS] * (levels[level, L_SIZE] + 8)
+        numbers[NODES] += 1
+    numbers[LEVEL] = -1
     return DONE
 
 
@@ -755,12 +757,13 @@ def advance(task: Task, budget: int) -> int:
                 numbers[FRESH], numbers[NODES] = 0, numbers[NODES] + 1
                 continue
             arrays = task.frames[S_END, depth] - task.frames[S_BEGIN, depth] + 1
-            if words * arrays > len(task.boxes) or words > len(task.unless):
+            numbers[NEED] = words * arrays
+            if numbers[NEED] > len(task.boxes) or words > len(task.unless):
                 return GROW_BOXES
             _open_boxes(task, depth, words)
         elif verdict == 1:
             task.inside[0] = _0
-            _emit(task, task.frame_sets[F_CHOSEN, depth], _1)
+            _emit(task.numbers, task.found, task.inside, task.forbidden, task.frame_sets[F_CHOSEN, depth], _1)
         numbers[DEPTH], numbers[FRESH] = depth - 1, 0
 
 
@@ -781,3 +784,187 @@ def name(found: Any, chosen: Any, candidates: Any, out: Any) -> None:
         for k in range(n):
             v = vertices[k]
             out[i, v >> 6] |= (x >> np.uint64(k) & _1) << np.uint64(v & 63)
+
+
+@njit(cache=True, nogil=True)
+def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: Any) -> int:
+    """One step of the list search on sets of any number of words: ``children[i]`` is a branch ``(chosen, candidates)``.
+
+    Returns how many; -1 if ``chosen`` itself is a minimal hitting set. ``O(edges)``. If dropping candidates brings their
+    number to 64 or less, the only child is the branch with the candidates that are left.
+    """
+    words = edges.shape[1]
+    common = np.full((64 * words, words), _ALL)
+    union, left = np.zeros(words, np.uint64), np.empty(words, np.uint64)
+    critical = np.zeros(64 * words, np.bool_)
+    uncovered = False
+    for i in range(len(edges)):
+        v = _only_hit(edges[i], chosen)
+        if v == -1:
+            uncovered = True
+            for w in range(words):
+                union[w] |= edges[i, w]
+        elif v >= 0:
+            critical[v] = True
+            for w in range(words):
+                common[v, w] &= edges[i, w]
+    for w in range(words):
+        left[w] = candidates[w] & union[w]
+    for v in range(64 * words):
+        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
+            for w in range(words):
+                left[w] &= ~common[v, w]
+            if not critical[v]:
+                return 0
+    if not _forbid(forbidden, chosen, left):
+        return 0
+    if not uncovered:
+        return -1
+    total = 0
+    for w in range(words):
+        total += _count(left[w])
+    if total <= 64:
+        for w in range(words):
+            children[0, 0, w], children[0, 1, w] = chosen[w], left[w]
+        return 1
+    best, fewest = -1, 64 * words + 1
+    for i in range(len(edges)):
+        if _only_hit(edges[i], chosen) == -1:
+            size = 0
+            for w in range(words):
+                size += _count(edges[i, w] & left[w])
+            if size < fewest:
+                best, fewest = i, size
+    n = 0
+    rest = np.empty(words, np.uint64)
+    for w in range(words):
+        rest[w] = left[w] & ~edges[best, w]
+    for v in range(64 * words):
+        bit, place = _1 << np.uint64(v & 63), v >> 6
+        if edges[best, place] & left[place] & bit != _0:
+            for w in range(words):
+                children[n, 0, w], children[n, 1, w] = chosen[w], rest[w]
+            children[n, 0, place] |= bit
+            rest[place] |= bit
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _only_hit(edge: Any, chosen: Any) -> int:
+    """The one chosen vertex of an edge; -1 if there is none, -2 if there are several."""
+    v = -1
+    for w in range(len(chosen)):
+        h = edge[w] & chosen[w]
+        if h != _0:
+            if v >= 0 or h & (h - _1) != _0:
+                return -2
+            v = 64 * w + _count(h - _1)
+    return v
+
+
+@njit(cache=True, nogil=True)
+def _forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
+    """Drops candidates that would complete a forbidden set; whether none is complete already."""
+    words = len(chosen)
+    for i in range(len(forbidden)):
+        missing, last = 0, -1
+        for w in range(words):
+            x = forbidden[i, w] & ~chosen[w]
+            if x != _0:
+                missing += _count(x)
+                last = w
+        if missing == 0:
+            return False
+        if missing == 1:
+            left[last] &= ~(forbidden[i, last] & ~chosen[last])
+    return True
+
+
+@njit(cache=True, nogil=True)
+def add_edge(edges: Any, edge: Any, sets: Any, forbidden: Any, out: Any) -> Any:
+    """One step of Berge's algorithm: from all minimal hitting sets of ``edges`` to those of ``edges`` and ``edge``.
+
+    Sets that hit the new edge stay. One that does not gets each vertex of it that leaves all others a critical edge: that
+    test, against the edges, makes the results minimal and different without comparing sets. Returns how many sets, or how
+    many fit at least if ``out`` is too short (then begin again). ``O(edges * sets that miss the new edge)``.
+    """
+    words = len(edge)
+    n = 0
+    common = np.empty((64 * words, words), np.uint64)
+    left = np.empty(words, np.uint64)
+    for s in range(len(sets)):
+        chosen = sets[s]
+        if _only_hit(edge, chosen) != -1:
+            if n < len(out):
+                for w in range(words):
+                    out[n, w] = chosen[w]
+            n += 1
+            continue
+        _common(edges, edge, chosen, common)
+        for w in range(words):
+            left[w] = edge[w]
+        for v in range(64 * words):
+            if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
+                for w in range(words):
+                    left[w] &= ~common[v, w]
+        _forbid(forbidden, chosen, left)
+        for v in range(64 * words):
+            if left[v >> 6] >> np.uint64(v & 63) & _1 != _0:
+                if n < len(out):
+                    for w in range(words):
+                        out[n, w] = chosen[w]
+                    out[n, v >> 6] |= _1 << np.uint64(v & 63)
+                n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _common(edges: Any, edge: Any, chosen: Any, common: Any) -> None:
+    """For each chosen vertex what all its critical edges share with ``edge``; stops when nothing is shared any more."""
+    words = len(edge)
+    open_vertices = 0
+    for v in range(64 * words):
+        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
+            open_vertices += 1
+            for w in range(words):
+                common[v, w] = edge[w]
+    for i in range(len(edges)):
+        v = _only_hit(edges[i], chosen)
+        if v < 0:
+            continue
+        before, after = _0, _0
+        for w in range(words):
+            before |= common[v, w]
+            common[v, w] &= edges[i, w]
+            after |= common[v, w]
+        if before != _0 and after == _0:
+            open_vertices -= 1
+            if open_vertices == 0:
+                return
+
+
+@njit(cache=True, nogil=True)
+def drop_supersets(edges: Any, sizes: Any, most: int) -> int:
+    """Keeps, in front, the edges that hold no other one. ``edges`` come by size and differ; ``most`` comparisons are made, at most."""
+    words = edges.shape[1]
+    kept, work = 0, 0
+    for i in range(len(edges)):
+        keep = True
+        if work < most:
+            for k in range(kept):
+                if sizes[k] >= sizes[i]:
+                    break
+                inside = True
+                for w in range(words):
+                    inside &= edges[k, w] & ~edges[i, w] == _0
+                work += 1
+                if inside:
+                    keep = False
+                    break
+        if keep:
+            for w in range(words):
+                edges[kept, w] = edges[i, w]
+            sizes[kept] = sizes[i]
+            kept += 1
+    return kept

@@ -29,7 +29,7 @@ def _sort(keys: Any, bits: int) -> Any:
         return keys, order
     keys_out = np.empty_like(keys)
     order_out = np.empty_like(order)
-    keys_in = keys.copy()
+    keys_in = keys
     for p in range(passes):
         shift = keys.dtype.type(p * DIGIT)
         if counts[p, np.int64((keys_in[0] >> shift) & mask)] == n:
@@ -52,5 +52,8 @@ def _sort(keys: Any, bits: int) -> Any:
 
 
 def sort_keys(keys: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """The keys (unsigned, below ``2**bits``) in order, and where each came from. Stable; ``O(n * bits / 11)``."""
+    """The keys (unsigned, below ``2**bits``) in order, and where each came from. Stable; ``O(n * bits / 11)``.
+
+    Uses the array of keys as room to work in: it is worth nothing afterwards.
+    """
     return _sort(keys, bits)

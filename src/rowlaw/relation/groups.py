@@ -98,9 +98,13 @@ class Groups:
 
     @staticmethod
     def whole(s_rows: np.ndarray, t_rows: np.ndarray) -> Groups:
-        """All pairs of the given rows."""
+        """All pairs of the given rows: one group, or none if they make no pair."""
+        reflexive = t_rows is s_rows
+        if not len(s_rows) or not len(t_rows) or (reflexive and len(s_rows) < 2):
+            nothing = Side(s_rows[:0], np.zeros(1, np.int64))
+            return Groups(nothing, nothing)
         s = Side(s_rows, np.array([0, len(s_rows)], np.int64))
-        return Groups(s, s if t_rows is s_rows else Side(t_rows, np.array([0, len(t_rows)], np.int64)))
+        return Groups(s, s if reflexive else Side(t_rows, np.array([0, len(t_rows)], np.int64)))
 
     @property
     def reflexive(self) -> bool:
@@ -125,10 +129,19 @@ class Groups:
             refined = refined._agreeing(batch)
         return refined
 
+    def refine_arranged(self, equal: Sequence[Compared], columns: Sequence[Sorted]) -> Groups:
+        """Of one side: the rows that agree on ``equal``, laid out within each group in order of ``columns``, in one sort if it fits."""
+        if _span(self.number, [*(c.of_s for c in equal), *columns]).bit_length() > KEY_BITS:
+            side = self.refine(equal).s.arranged(columns)
+        else:
+            keys, order = self.s.sorted_by([*(c.of_s for c in equal), *columns])
+            side = Side(*kernels.stripped(keys, order, self.s.rows, keys.dtype.type(_span(1, columns))))
+        return Groups(side, side)
+
     def _agreeing(self, equal: Sequence[Compared]) -> Groups:
         s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
         if self.reflexive and all(c.same for c in equal):
-            side = Side(*kernels.stripped(s_keys, s_order, self.s.rows))
+            side = Side(*kernels.stripped(s_keys, s_order, self.s.rows, s_keys.dtype.type(1)))
             return Groups(side, side)
         t_keys, t_order = self.t.sorted_by([c.of_t for c in equal])
         s_rows, s_starts, t_rows, t_starts = kernels.matched(s_keys, s_order, self.s.rows, t_keys, t_order, self.t.rows)

@@ -1,0 +1,459 @@
+"""All minimal hitting sets of a hypergraph, in threads, until done or told to stop; and how they change with new edges.
+
+>>> graph = Hypergraph(pack([[0, 1], [1, 2]], 3), 3)
+>>> found = minimal_hitting_sets(graph)
+>>> sorted(unpack(found.sets)), found.complete
+([[0, 2], [1]], True)
+>>> sorted(unpack(refine(Hypergraph(pack([[0, 1], [1, 2], [0, 2]], 3), 3), found.sets, known=2).sets))
+[[0, 1], [0, 2], [1, 2]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from rowlaw.kernels import hitting
+from rowlaw.kernels.hitting import Task
+
+SLICE = 1 << 25  # words of work between two looks at the clock: some 20 ms
+ALONE = 1 << 22  # words of work that one thread does before others are called: some 3 ms
+PARTS = 16  # parts of the work for each thread
+FEW_WORDS = 1024  # bitmaps this short are always worth it
+RESTART = 4096  # sets broken by new edges beyond which refining costs more than searching anew
+COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
+
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    """Nobody wants to stop."""
+    return False
+
+
+def word_count(vertices: int) -> int:
+    """Words of a set of vertices."""
+    return max(1, -(-vertices // 64))
+
+
+def pack(sets: Iterable[Iterable[int]], vertices: int) -> np.ndarray:
+    """Sets of vertices as words: ``uint64[sets, words]``."""
+    return _words([sum(1 << v for v in set(map(int, line))) for line in sets], word_count(vertices))
+
+
+def unpack(sets: np.ndarray) -> list[list[int]]:
+    """The vertices of each set."""
+    bits = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, bitorder="little")
+    return [np.flatnonzero(line).tolist() for line in bits]
+
+
+def _words(bits: list[int], words: int) -> np.ndarray:
+    return np.array([[line >> 64 * w & 0xFFFFFFFFFFFFFFFF for w in range(words)] for line in bits], np.uint64).reshape(-1, words)
+
+
+def _bits(words: np.ndarray) -> int:
+    return int.from_bytes(words.tobytes(), "little")
+
+
+class Branch(NamedTuple):
+    """All minimal hitting sets that hold ``chosen`` and besides it only ``candidates`` (both ``uint64[words]``)."""
+
+    chosen: np.ndarray
+    candidates: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Hypergraph:
+    """Edges (``uint64[edges, words]``) over ``vertices``. No set that holds a ``forbidden`` one is wanted.
+
+    ``exchange`` (an involution of the vertices, ``int64[vertices]``) maps edges to edges and forbidden sets to forbidden sets; of
+    two sets that it maps to each other only one is wanted.
+    """
+
+    edges: np.ndarray
+    vertices: int
+    forbidden: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    exchange: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        words = word_count(self.vertices)
+        object.__setattr__(self, "edges", np.ascontiguousarray(self.edges, np.uint64).reshape(-1, words))
+        object.__setattr__(self, "forbidden", np.ascontiguousarray(self.forbidden, np.uint64).reshape(-1, words))
+
+    @property
+    def whole(self) -> Branch:
+        """The branch of all sets."""
+        everything = _words([0, (1 << self.vertices) - 1], word_count(self.vertices))
+        return Branch(everything[0], everything[1])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Found:
+    """``sets`` (``uint64[sets, words]``) are minimal hitting sets; ``complete`` says that they are all."""
+
+    sets: np.ndarray
+    complete: bool
+    nodes: int
+
+
+def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1) -> Found:
+    """All minimal hitting sets, each once, in no particular order. ``stop`` is asked now and then.
+
+    Time is that of the search tree (see :mod:`rowlaw.kernels.hitting`), space that of the edges and the result.
+    """
+    wide = graph.vertices > 64
+    return _one_of_each(graph, _search_wide(_fewer_edges(graph), stop, threads) if wide else search(graph, graph.whole, stop, threads))
+
+
+def search(graph: Hypergraph, branch: Branch, stop: Stop = never, threads: int = 1) -> Found:
+    """The sets of a branch of at most 64 candidates. Both of two sets that mirror each other may be among them."""
+    run = _Run.start(graph, branch)
+    if run is None:
+        return _nothing(graph)
+    run.advance(0)  # decides how to search
+    if run.done:
+        return run.found(complete=True)
+    if not run.in_boxes:
+        lean = _fewer_edges(graph)
+        if len(lean.edges) < len(graph.edges):
+            return search(lean, branch, stop, threads)
+    opened = run.count
+    if threads > 1:
+        run.advance(ALONE)
+        if not run.done:
+            return (
+                run.in_parts(opened, stop, threads)
+                if run.in_boxes
+                else _search_all(graph, _grown_branches(graph, branch, PARTS * threads), stop, threads)
+            )
+    return run.found(complete=run.finish(stop))
+
+
+def branches(graph: Hypergraph, many: int) -> list[Branch]:
+    """Cuts the search into about ``many`` branches (small, to be pickled) that have every set between them exactly once.
+
+    For threads of one process :func:`minimal_hitting_sets` is better: it does not read the edges again for each branch.
+    """
+    return _grown_branches(graph, graph.whole, many)
+
+
+def search_branch(graph: Hypergraph, branch: Branch, stop: Stop = never) -> Found:
+    """The sets of any branch; of mirrored ones maybe both (see :func:`one_of_each`)."""
+    if _bits(branch.candidates).bit_count() <= 64:
+        return search(graph, branch, stop)
+    return _search_wide(graph, stop, 1, branch)
+
+
+def one_of_each(graph: Hypergraph, sets: np.ndarray) -> np.ndarray:
+    """Of two sets that ``graph.exchange`` maps to each other the smaller; each set once."""
+    if graph.exchange is None or not len(sets):
+        return sets
+    image = mirrored(graph, sets)
+    less = np.zeros(len(sets), bool)
+    for w in range(sets.shape[1]):  # the last word counts most
+        less = (image[:, w] < sets[:, w]) | ((image[:, w] == sets[:, w]) & less)
+    return _distinct(np.where(less[:, None], image, sets))
+
+
+def mirrored(graph: Hypergraph, sets: np.ndarray) -> np.ndarray:
+    """The images of sets under ``graph.exchange``."""
+    image = np.zeros_like(sets)
+    if graph.exchange is not None:
+        for v, u in enumerate(graph.exchange.tolist()):
+            image[:, u // 64] |= (sets[:, v // 64] >> np.uint64(v % 64) & np.uint64(1)) << np.uint64(u % 64)
+    return image
+
+
+def minimal_edges(edges: np.ndarray) -> np.ndarray:
+    """The edges without repeats and without those that hold another one (as far as some 20 ms of comparing go)."""
+    if len(edges) < 2:
+        return edges
+    edges = _distinct(edges)
+    sizes = np.bitwise_count(edges).sum(axis=1, dtype=np.int64)
+    if sizes.min() == sizes.max():
+        return edges
+    order = np.argsort(sizes, kind="stable")
+    edges, sizes = edges[order], sizes[order]
+    return edges[: hitting.drop_supersets(edges, sizes, COMPARISONS)]
+
+
+def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, threads: int = 1) -> Found:
+    """From all minimal hitting sets of the first ``known`` edges of a graph to those of all its edges.
+
+    Berge's algorithm, an edge at a time, with minimality tested against the edges: ``O(known)`` for each set that misses a
+    new edge, nothing for the others. If too many do, the search starts anew. (With ``exchange``: the new edges need not
+    come in both directions, and the result has both of them in mind.)
+    """
+    if graph.exchange is not None:
+        sets = _distinct(np.concatenate([sets, mirrored(graph, sets)]))
+        new = graph.edges[known:]
+        graph = replace(graph, edges=np.concatenate([graph.edges[:known], _distinct(np.concatenate([new, mirrored(graph, new)]))]))
+    missed = 0
+    for k in range(known, len(graph.edges)):
+        edge = graph.edges[k]
+        missed += len(sets) - int(np.count_nonzero((sets & edge).any(axis=1)))
+        if missed > RESTART:
+            return minimal_hitting_sets(graph, stop, threads)
+        if stop():
+            return Found(sets[:0], complete=False, nodes=0)
+        sets = _with_edge(graph, k, sets)
+    return _one_of_each(graph, Found(sets, complete=True, nodes=missed))
+
+
+def _with_edge(graph: Hypergraph, k: int, sets: np.ndarray) -> np.ndarray:
+    room = len(sets) + 64
+    while True:
+        out = np.empty((room, sets.shape[1]), np.uint64)
+        n = hitting.add_edge(graph.edges[:k], graph.edges[k], sets, graph.forbidden, out)
+        if n <= room:
+            return out[:n]
+        room = n
+
+
+def _one_of_each(graph: Hypergraph, found: Found) -> Found:
+    return found if graph.exchange is None else replace(found, sets=one_of_each(graph, found.sets))
+
+
+def _nothing(graph: Hypergraph) -> Found:
+    return Found(np.zeros((0, graph.edges.shape[1]), np.uint64), complete=True, nodes=0)
+
+
+def _distinct(sets: np.ndarray) -> np.ndarray:
+    if sets.shape[1] == 1:
+        return np.unique(sets[:, 0])[:, None]
+    return np.unique(sets, axis=0)
+
+
+def _fewer_edges(graph: Hypergraph) -> Hypergraph:
+    return replace(graph, edges=minimal_edges(graph.edges))
+
+
+class _Run:
+    """A branch being searched: the arrays of the kernels, which they cannot lengthen themselves."""
+
+    def __init__(self, task: Task, branch: Branch) -> None:
+        self.task = task
+        self.branch = branch
+        self.done = False
+
+    @staticmethod
+    def start(graph: Hypergraph, branch: Branch) -> _Run | None:
+        """``None`` if what is chosen is forbidden."""
+        chosen, candidates = _bits(branch.chosen), _bits(branch.candidates)
+        vertices = [v for v in range(graph.vertices) if candidates >> v & 1]
+        place = {v: i for i, v in enumerate(vertices)}
+        forbidden = []
+        for line in graph.forbidden:
+            missing = _bits(line) & ~chosen
+            if not missing:
+                return None
+            if not missing & ~candidates:
+                forbidden.append(sum(1 << i for v, i in place.items() if missing >> v & 1))
+        task = _task(len(graph.edges), len(vertices), chosen.bit_count(), np.array(forbidden, np.uint64), _symmetry(graph, chosen, place))
+        hitting.load(graph.edges, branch.chosen, branch.candidates, task)
+        return _Run(task, branch)
+
+    @property
+    def in_boxes(self) -> bool:
+        """Whether the whole branch is searched in boxes."""
+        return int(self.task.numbers[hitting.DEPTH]) < 0
+
+    @property
+    def count(self) -> int:
+        return int(self.task.numbers[hitting.FOUND])
+
+    def advance(self, work: int) -> None:
+        """Goes on for some words of work."""
+        while True:
+            status = hitting.advance(self.task, work)
+            need = int(self.task.numbers[hitting.NEED])
+            if status == hitting.GROW_LISTS:
+                self.task = self.task._replace(lists=_longer(self.task.lists, need))
+            elif status == hitting.GROW_BOXES:
+                self.task = self.task._replace(boxes=_longer(self.task.boxes, 2 * need), unless=_longer(self.task.unless, need))
+            elif status == hitting.GROW_FOUND:
+                self.task = self.task._replace(found=_longer(self.task.found))
+            else:
+                self.done = status == hitting.DONE
+                return
+
+    def finish(self, stop: Stop) -> bool:
+        """Goes on to the end, or until it is time to stop; whether the end was reached."""
+        while not self.done:
+            if stop():
+                return False
+            self.advance(SLICE)
+        return True
+
+    def found(self, complete: bool, first: int = 0) -> Found:
+        found = self.task.found[first : self.count]
+        sets = np.empty((len(found), len(self.branch.chosen)), np.uint64)
+        hitting.name(found, self.branch.chosen, self.branch.candidates, sets)
+        return Found(sets, complete, int(self.task.numbers[hitting.NODES]))
+
+    def in_parts(self, opened: int, stop: Stop, threads: int) -> Found:
+        """Searches the boxes again from the start in threads, a part for each choice of the first columns.
+
+        ``opened`` is how many sets had been found when the search was opened: those stay.
+        """
+        self.task.numbers[hitting.FOUND] = opened
+        levels = self.task.levels[: self.task.numbers[hitting.LEVELS]]
+        sizes: list[range] = []
+        parts = 1
+        while parts < PARTS * threads and len(sizes) < len(levels):
+            sizes.append(range(int(levels[len(sizes), hitting.L_CHOICES])))
+            parts *= len(sizes[-1])
+        todo = iter(list(product(*sizes)))
+
+        def work(run: _Run) -> bool:
+            return all(run._part(path, stop) for path in todo)  # the iterator is shared: each thread takes the next part
+
+        with ThreadPoolExecutor(threads) as pool:
+            runs = [self] + [self._copy() for _ in range(threads - 1)]
+            complete = list(pool.map(work, runs))
+        finds = [run.found(complete=True) for run in runs]
+        return Found(np.concatenate([f.sets for f in finds]), all(complete), sum(f.nodes for f in finds))
+
+    def _copy(self) -> _Run:
+        copy = _Run(Task(*(array.copy() for array in self.task)), self.branch)
+        copy.task.numbers[hitting.FOUND] = 0
+        return copy
+
+    def _part(self, path: tuple[int, ...], stop: Stop) -> bool:
+        levels = self.task.levels
+        for level, choice in enumerate(path):
+            levels[level, hitting.L_ONLY] = choice
+            # what is found before the path ends belongs to the path that chooses nothing more (choice 0)
+            levels[level, hitting.L_SILENT] = any(path[level + 1 :])
+        levels[0, hitting.L_CHOICE], self.task.numbers[hitting.LEVEL] = 0, 0
+        self.done = False
+        return self.finish(stop)
+
+
+def _task(edges: int, vertices: int, chosen: int, forbidden: np.ndarray, exchange: np.ndarray) -> Task:
+    columns, arrays = vertices + 1, vertices + chosen + 2
+    numbers = np.zeros(11, np.int64)
+    numbers[hitting.FEW] = FEW_WORDS
+    return Task(
+        numbers=numbers,
+        lists=np.empty(edges + 64, np.uint64),
+        frames=np.empty((6, vertices + 2), np.int64),
+        frame_sets=np.empty((5, vertices + 2), np.uint64),
+        segments=np.empty((2, (vertices + 2) * (arrays + 1)), np.int64),
+        order=np.arange(vertices),
+        forbidden=forbidden,
+        exchange=exchange,
+        columns=np.empty((columns, 4), np.int64),
+        levels=np.empty((columns, 9), np.int64),
+        level_sets=np.empty((columns, 2), np.uint64),
+        choices=np.empty((columns, hitting.PATTERNS, 7), np.int64),
+        choice_sets=np.empty((columns, hitting.PATTERNS), np.uint64),
+        digit=np.empty((columns, hitting.PATTERNS), np.int64),
+        arrays=np.empty((columns, arrays), np.int64),
+        some=np.empty((columns, arrays, 1 << hitting.DIGITS), np.uint64),
+        inside=np.empty(64, np.uint64),
+        boxes=np.empty(256, np.uint64),
+        unless=np.empty(256, np.uint64),
+        found=np.empty(256, np.uint64),
+    )
+
+
+def _longer(array: np.ndarray, need: int = 0) -> np.ndarray:
+    longer = np.empty(max(2 * len(array), need), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _symmetry(graph: Hypergraph, chosen: int, place: dict[int, int]) -> np.ndarray:
+    """``exchange`` for the candidates (``place`` numbers them), or nothing if it does not map the branch to itself."""
+    if graph.exchange is None:
+        return np.empty(0, np.int64)
+    image = graph.exchange.tolist()
+    closed = all(image[v] in place for v in place) and all(chosen >> image[v] & 1 for v in range(graph.vertices) if chosen >> v & 1)
+    return np.array([place[image[v]] for v in place], np.int64) if closed else np.empty(0, np.int64)
+
+
+def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
+    """A branch in smaller ones; itself if it is nearly nothing."""
+    words = graph.edges.shape[1]
+    if _bits(branch.candidates).bit_count() > 64:
+        children = np.empty((64 * words, 2, words), np.uint64)
+        n = hitting.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
+        return [Branch(branch.chosen, np.zeros(words, np.uint64))] if n < 0 else [Branch(*child) for child in children[:n]]
+    run = _Run.start(graph, branch)
+    if run is None:
+        return []
+    run.advance(0)
+    if run.done:
+        return [branch]
+    vertices = [v for v in range(graph.vertices) if _bits(branch.candidates) >> v & 1]
+    return list(run_children(run.task, branch, vertices, run.in_boxes))
+
+
+def run_children(task: Task, branch: Branch, vertices: list[int], in_boxes: bool) -> Iterator[Branch]:
+    """The branches that a search just opened would go through: by choices of the first column, or by vertices of an edge."""
+    chosen, words = _bits(branch.chosen), len(branch.chosen)
+
+    def named(local: int) -> int:
+        return sum(1 << v for i, v in enumerate(vertices) if local >> i & 1)
+
+    def make(local: int, candidates: int) -> Branch:
+        return Branch(*_words([chosen | named(local), named(candidates)], words))
+
+    if in_boxes:
+        free = sum(1 << int(v) for column in task.columns[1 : task.numbers[hitting.COLUMNS]] for v in column[: column[hitting.K_ATOMS]])
+        for c in range(int(task.levels[0, hitting.L_CHOICES])):
+            if not (task.levels[0, hitting.L_SAME] and task.choices[0, c, hitting.C_SKIP]):
+                yield make(int(task.choice_sets[0, c]), free)
+        return
+    todo, free = int(task.frame_sets[hitting.F_TODO, 0]), int(task.frame_sets[hitting.F_REST, 0])
+    for v in task.order.tolist():
+        if todo >> v & 1:
+            yield make(1 << v, free)
+            free |= 1 << v
+
+
+def _grown_branches(graph: Hypergraph, branch: Branch, many: int) -> list[Branch]:
+    """At least ``many`` branches if there are, the one with most candidates being cut first."""
+    small: list[Branch] = []
+    large = [branch]
+    while large and len(small) + len(large) < many:
+        large.sort(key=lambda b: _bits(b.candidates).bit_count())
+        parent = large.pop()
+        children = _children(graph, parent)
+        if len(children) == 1 and _bits(children[0].candidates) == _bits(parent.candidates):
+            small += children
+        else:
+            large += children
+    return large[::-1] + small
+
+
+def _search_all(graph: Hypergraph, todo: list[Branch], stop: Stop, threads: int) -> Found:
+    with ThreadPoolExecutor(threads) as pool:
+        finds = list(pool.map(lambda branch: search_branch(graph, branch, stop), todo))
+    finds.append(_nothing(graph))
+    return Found(np.concatenate([f.sets for f in finds]), all(f.complete for f in finds), sum(f.nodes for f in finds))
+
+
+def _search_wide(graph: Hypergraph, stop: Stop, threads: int, branch: Branch | None = None) -> Found:
+    """Splits branches until they have 64 candidates or fewer, and searches those, many at a time."""
+    stack, narrow = [branch or graph.whole], []
+    finds: list[Found] = []
+    while stack:
+        if stop():
+            return Found(np.concatenate([f.sets for f in [*finds, _nothing(graph)]]), complete=False, nodes=0)
+        top = stack.pop()
+        if _bits(top.candidates).bit_count() > 64:
+            stack += _children(graph, top)
+        else:
+            narrow.append(top)
+        if narrow and (len(narrow) >= PARTS * threads or not stack):
+            finds.append(_search_all(graph, narrow, stop, threads))
+            narrow = []
+    finds.append(_nothing(graph))
+    return Found(np.concatenate([f.sets for f in finds]), all(f.complete for f in finds), sum(f.nodes for f in finds))

@@ -1,0 +1,250 @@
+"""The one search: all minimal hitting sets, by every path, equal the obvious ones."""
+
+import pickle
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rowlaw.discover import search as module
+from rowlaw.discover.search import (
+    Hypergraph,
+    branches,
+    minimal_edges,
+    minimal_hitting_sets,
+    mirrored,
+    one_of_each,
+    pack,
+    refine,
+    search_branch,
+    unpack,
+)
+
+
+def brute(edges, vertices, forbidden=()):
+    """All subsets, one by one."""
+    hits = [s for s in range(1 << vertices) if all(s & e for e in edges)]
+    minimal = [s for s in hits if not any(s >> v & 1 and all(s & ~(1 << v) & e for e in edges) for v in range(vertices))]
+    return sorted(s for s in minimal if not any(s & f == f for f in forbidden))
+
+
+def berge(edges, forbidden=()):
+    """Edge by edge, comparing sets with each other."""
+    sets = {0}
+    for edge in edges:
+        longer = {s | 1 << v for s in sets if not s & edge for v in range(edge.bit_length()) if edge >> v & 1}
+        sets = {s for s in sets if s & edge}
+        for s in sorted(longer, key=int.bit_count):
+            if not any(t & s == t for t in sets):
+                sets.add(s)
+    return sorted(s for s in sets if not any(s & f == f for f in forbidden))
+
+
+def members(bits):
+    return [v for v in range(bits.bit_length()) if bits >> v & 1]
+
+
+def graph_of(edges, vertices, forbidden=(), exchange=None):
+    return Hypergraph(pack(map(members, edges), vertices), vertices, pack(map(members, forbidden), vertices), exchange)
+
+
+def as_bits(sets):
+    found = [sum(1 << v for v in line) for line in unpack(sets)]
+    assert len(found) == len(set(found))
+    return sorted(found)
+
+
+@contextmanager
+def settings_of(**values):
+    saved = {name: getattr(module, name) for name in values}
+    for name, value in values.items():
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for name, value in saved.items():
+            setattr(module, name, value)
+
+
+@st.composite
+def loose(draw, max_vertices=8, max_edges=12):
+    """Any edges, among them empty, equal and dominated ones, and any forbidden sets."""
+    vertices = draw(st.integers(0, max_vertices))
+    some = st.integers(0, (1 << vertices) - 1)
+    edges = draw(st.lists(some, max_size=max_edges))
+    if draw(st.booleans()):
+        edges = [e for e in edges if e]
+    forbidden = [f for f in draw(st.lists(some, max_size=4)) if f]
+    return edges, vertices, forbidden
+
+
+@st.composite
+def evidence(draw, max_columns=5, max_edges=30, nulls=True):
+    """Edges with one vertex for each column (or, unknown, all of it), columns being forbidden; its symmetry; closed under it."""
+    sizes = draw(st.lists(st.sampled_from([2, 3, 3]), min_size=1, max_size=max_columns))
+    starts = [sum(sizes[:c]) for c in range(len(sizes))]
+    exchange = np.arange(sum(sizes))
+    for start, size in zip(starts, sizes, strict=True):
+        if size == 3:
+            exchange[start], exchange[start + 1] = start + 1, start
+    edges = []
+    for _ in range(draw(st.integers(0, max_edges))):
+        edge = 0
+        for start, size in zip(starts, sizes, strict=True):
+            digit = draw(st.integers(0, size if nulls else size - 1))
+            edge |= ((1 << size) - 1) << start if digit == size else 1 << start + digit
+        edges += [edge, sum(1 << int(exchange[v]) for v in members(edge))]
+    return edges, sum(sizes), [((1 << size) - 1) << start for start, size in zip(starts, sizes, strict=True)], exchange
+
+
+@given(loose(), st.sampled_from([0, 1024]), st.integers(1, 2))
+def test_any_edges(problem, few_words, threads):
+    edges, vertices, forbidden = problem
+    with settings_of(FEW_WORDS=few_words, ALONE=0):
+        found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
+    assert found.complete
+    assert as_bits(found.sets) == brute(edges, vertices, forbidden)
+
+
+@given(loose(max_vertices=20, max_edges=14), st.sampled_from([0, 1024]), st.integers(1, 2))
+def test_more_vertices(problem, few_words, threads):
+    edges, vertices, forbidden = problem
+    with settings_of(FEW_WORDS=few_words, ALONE=0):
+        found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
+    assert as_bits(found.sets) == berge(edges, forbidden)
+
+
+@given(evidence(), st.sampled_from([0, 1024]), st.integers(1, 2))
+def test_evidence_and_its_symmetry(problem, few_words, threads):
+    edges, vertices, forbidden, exchange = problem
+    expected = berge(sorted(set(edges)), forbidden)
+    with settings_of(FEW_WORDS=few_words, ALONE=0):
+        both = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
+        graph = graph_of(edges, vertices, forbidden, exchange)
+        one = minimal_hitting_sets(graph, threads=threads)
+    assert as_bits(both.sets) == expected
+    assert as_bits(one.sets) == as_bits(one_of_each(graph, both.sets))
+    assert set(as_bits(one.sets)) | set(as_bits(mirrored(graph, one.sets))) == set(expected)
+
+
+@given(st.data(), evidence(nulls=False, max_columns=3))
+def test_symmetry_that_exchanges_columns(data, problem):
+    """Two copies of each column, and the exchange of rows leads from one to the other."""
+    edges, vertices, forbidden, exchange = problem
+    exchange = np.concatenate([exchange + vertices, exchange])
+    edges = [e | data.draw(st.sampled_from(edges)) << vertices for e in edges]
+    edges += [sum(1 << int(exchange[v]) for v in members(e)) for e in edges]
+    forbidden = forbidden + [f << vertices for f in forbidden]
+    graph = graph_of(edges, 2 * vertices, forbidden, exchange)
+    expected = berge(sorted(set(edges)), forbidden)
+    found = as_bits(minimal_hitting_sets(graph).sets)
+    assert set(found) | set(as_bits(mirrored(graph, pack(map(members, found), 2 * vertices)))) == set(expected)
+    assert found == as_bits(one_of_each(graph, pack(map(members, expected), 2 * vertices)))
+
+
+@given(st.data(), st.sampled_from([65, 100, 128, 129, 200]), st.integers(1, 2))
+def test_many_vertices(data, vertices, threads):
+    some = st.sets(st.integers(0, vertices - 1), min_size=1, max_size=data.draw(st.sampled_from([3, 40, 150])))
+    edges = [sum(1 << v for v in e) for e in data.draw(st.lists(some, max_size=5))]
+    edges = [e for e in edges if e.bit_count() < 12] + [e for e in edges if e.bit_count() >= 12][:2]
+    forbidden = [
+        sum(1 << v for v in f) for f in data.draw(st.lists(st.sets(st.integers(0, vertices - 1), min_size=1, max_size=3), max_size=3))
+    ]
+    found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
+    assert found.complete
+    assert as_bits(found.sets) == berge(edges, forbidden)
+
+
+@given(loose(max_vertices=18) | evidence(), st.integers(1, 40), st.sampled_from([0, 1024]))
+def test_branches_have_each_set_once(problem, many, few_words):
+    graph = graph_of(*problem[:3])
+    with settings_of(FEW_WORDS=few_words):
+        parts = [search_branch(graph, pickle.loads(pickle.dumps(branch))).sets for branch in branches(graph, many)]
+        found = np.concatenate([*parts, np.zeros((0, graph.edges.shape[1]), np.uint64)])
+    assert as_bits(found) == berge(sorted(set(problem[0])), problem[2])
+
+
+@given(evidence(), st.integers(1, 40))
+def test_branches_with_symmetry(problem, many):
+    graph = graph_of(*problem)
+    parts = [search_branch(graph, branch).sets for branch in branches(graph, many)]
+    found = one_of_each(graph, np.concatenate([*parts, np.zeros((0, graph.edges.shape[1]), np.uint64)]))
+    assert as_bits(found) == as_bits(minimal_hitting_sets(graph).sets)
+
+
+@given(st.data(), st.sampled_from([9, 70]))
+def test_branches_of_many_vertices(data, many):
+    edges = [
+        sum(1 << v for v in e) for e in data.draw(st.lists(st.sets(st.integers(0, 99), min_size=1, max_size=8), min_size=1, max_size=5))
+    ]
+    graph = graph_of(edges, 100)
+    found = np.concatenate([search_branch(graph, branch).sets for branch in branches(graph, many)])
+    assert as_bits(found) == berge(edges)
+
+
+@given(st.data(), loose(max_vertices=10) | evidence(), st.sampled_from([0, 4096]))
+def test_refine_equals_a_new_search(data, problem, restart):
+    graph = graph_of(*problem[:3])
+    known = data.draw(st.integers(0, len(graph.edges)))
+    before = minimal_hitting_sets(replace(graph, edges=graph.edges[:known]))
+    with settings_of(RESTART=restart):
+        after = refine(graph, before.sets, known)
+    assert as_bits(after.sets) == as_bits(minimal_hitting_sets(graph).sets)
+
+
+@given(st.data(), evidence())
+def test_refine_with_symmetry(data, problem):
+    """New edges may come in one direction only: both count."""
+    edges, vertices, forbidden, exchange = problem
+    known = 2 * data.draw(st.integers(0, len(edges) // 2))
+    before = minimal_hitting_sets(graph_of(edges[:known], vertices, forbidden, exchange))
+    after = refine(graph_of(edges[:known] + edges[known::2], vertices, forbidden, exchange), before.sets, known)
+    assert as_bits(after.sets) == as_bits(minimal_hitting_sets(graph_of(edges, vertices, forbidden, exchange)).sets)
+
+
+@given(loose(max_vertices=8))
+def test_minimal_edges(problem):
+    edges, vertices, _ = problem
+    expected = sorted({e for e in edges if not any(f != e and f & e == f for f in edges)})
+    assert as_bits(minimal_edges(pack(map(members, edges), vertices))) == expected
+
+
+def test_no_edges_and_an_empty_edge():
+    for vertices in (0, 1, 5, 64, 65, 130):
+        assert unpack(minimal_hitting_sets(graph_of([], vertices)).sets) == [[]]
+        assert unpack(minimal_hitting_sets(graph_of([0], vertices)).sets) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_stops_when_told(threads):
+    rng = np.random.default_rng(0)
+    for words, vertices in ((1, 40), (2, 90)):
+        edges = rng.integers(0, 1 << 63, (400, words), np.uint64) & rng.integers(0, 1 << 63, (400, words), np.uint64)
+        edges[:, -1] &= np.uint64((1 << vertices % 64) - 1)
+        graph = Hypergraph(edges, vertices)
+        asked = []
+
+        def stop(asked=asked):
+            asked.append(None)
+            return len(asked) > 3
+
+        with settings_of(SLICE=1 << 12, ALONE=1 << 12):
+            found = minimal_hitting_sets(graph, stop, threads)
+        assert not found.complete
+        for s in as_bits(found.sets)[:50]:
+            assert s in brute_minimal(graph, s)
+
+
+def brute_minimal(graph, s):
+    """``[s]`` if ``s`` is a minimal hitting set."""
+    edges = [sum(1 << v for v in line) for line in unpack(graph.edges)]
+    private = 0
+    for e in edges:
+        if not e & s:
+            return []
+        if (e & s).bit_count() == 1:
+            private |= e & s
+    return [s] if private == s else []
