@@ -24,7 +24,8 @@ from rowlaw.kernels.hitting import Task
 SLICE = 1 << 25  # words of work between two looks at the clock: some 20 ms
 ALONE = 1 << 22  # words of work that one thread does before others are called: some 3 ms
 PARTS = 16  # parts of the work for each thread
-FEW_WORDS = 1024  # bitmaps this short are always worth it
+FEW_WORDS = 64  # bitmaps this short are always worth it
+QUARTERS = 4  # quarters of a word for each listed edge: longer bitmaps are not worth it
 RESTART = 4096  # sets broken by new edges beyond which refining costs more than searching anew
 COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
 
@@ -337,8 +338,8 @@ class _Run:
 
 def _task(edges: int, vertices: int, chosen: int, forbidden: np.ndarray, exchange: np.ndarray) -> Task:
     columns, arrays = vertices + 1, vertices + chosen + 2
-    numbers = np.zeros(11, np.int64)
-    numbers[hitting.FEW] = FEW_WORDS
+    numbers = np.zeros(12, np.int64)
+    numbers[hitting.FEW], numbers[hitting.PER_EDGE] = FEW_WORDS, QUARTERS
     return Task(
         numbers=numbers,
         lists=np.empty(edges + 64, np.uint64),

@@ -15,10 +15,11 @@ from functools import cached_property
 
 import numpy as np
 
-from rowlaw.evidence.slots import EQUAL, GREATER, LESS, UNKNOWN, Slots
+from rowlaw.evidence.slots import Slots
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Denial, Nulls, Op, Predicate
 
+EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as evidence writes them; LESS stands for "different" without order
 WEAK = (Op.LE, Op.GE, Op.NE)
 EQUALITY = (Op.EQ, Op.NE)
 

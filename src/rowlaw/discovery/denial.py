@@ -13,15 +13,15 @@ from typing import Literal
 
 import numpy as np
 
+from rowlaw.discover.search import Hypergraph, minimal_hitting_sets, refine
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Search
 from rowlaw.engine.compile import Scales, compile_rule
 from rowlaw.engine.engine import Engine, seconds
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import Sampler
-from rowlaw.evidence.tiles import Folded, all_pairs, evidence_of_pairs, fold
+from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs, fold
 from rowlaw.progress import Phase, Progress
 from rowlaw.rules.implication import is_trivial, minimal
 from rowlaw.rules.model import Denial, Predicate
@@ -74,6 +74,30 @@ def discover_denials(
 
 
 @dataclass
+class Search:
+    """All minimal sets of atoms that hit the edges seen so far; one of each two that exchange ``s`` and ``t``."""
+
+    atoms: Atoms
+    edges: np.ndarray
+    deadline: Deadline
+    sets: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sets = minimal_hitting_sets(self._graph(self.edges), self._stop, cores()).sets
+
+    def refine(self, edges: np.ndarray) -> None:
+        """Take new edges into account."""
+        known, self.edges = len(self.edges), np.concatenate((self.edges, edges))
+        self.sets = refine(self._graph(self.edges), self.sets, known, self._stop, cores()).sets
+
+    def _graph(self, edges: np.ndarray) -> Hypergraph:
+        return Hypergraph(edges, len(self.atoms.predicates), self.atoms.forbidden, self.atoms.exchange)
+
+    def _stop(self) -> bool:
+        return self.deadline.passed
+
+
+@dataclass
 class _Run:
     engine: Engine
     atoms: Atoms
@@ -83,7 +107,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.slots = self.atoms.slots
-        self.folded: Folded = fold(self.slots)
+        self.folded = fold(self.slots)
 
     @property
     def pair_seconds(self) -> float:
@@ -97,9 +121,11 @@ class _Run:
         if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
             return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
         with self.progress.phase("sample"):
-            evidence = Sampler(self.slots, self.seed).run()
-        with self.progress.phase("search") as phase:
-            search = self._search(evidence, phase)
+            sampler = Sampler(self.slots, self.seed)
+            sampler.run()
+            evidence = sampler.evidence
+        with self.progress.phase("search"):
+            search = self._search(evidence)
         if strategy == "auto" and not self.deadline.passed:
             check = self._check_seconds(search)
             if self.pair_seconds < check:
@@ -114,8 +140,8 @@ class _Run:
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
             evidence = all_pairs(self.slots)
-        with self.progress.phase("search") as phase:
-            search = self._search(evidence, phase)
+        with self.progress.phase("search"):
+            search = self._search(evidence)
         return Denials(self.atoms, "pairs", why, self._chosen(search.sets), evidence, all_pairs=True)
 
     def by_sample(self, evidence: EvidenceSet, search: Search, why: str) -> Denials:
@@ -132,8 +158,9 @@ class _Run:
                 broken = self._ask(open_sets, proven, phase)
                 if not len(broken):
                     break
-                evidence = EvidenceSet.merge([evidence, self._learnt(broken)])
-                search.refine(self.atoms.edges(evidence.signatures))
+                learnt = self._learnt(broken)
+                evidence = EvidenceSet.merge([evidence, learnt])
+                search.refine(self.atoms.edges(learnt.signatures))
         sets = self._chosen(search.sets)
         kept = np.array([s for s in sets if s.tobytes() in proven], np.uint64).reshape(-1, self.atoms.words)
         return Denials(self.atoms, "sample", why, kept, evidence, all_pairs=False, rounds=rounds)
@@ -153,11 +180,11 @@ class _Run:
         why = "errors are counted over all pairs"
         return Denials(self.atoms, "pairs", why, self._chosen(self._not_empty(sets)), evidence, all_pairs=True)
 
-    def _search(self, evidence: EvidenceSet, phase: Phase) -> Search:
+    def _search(self, evidence: EvidenceSet) -> Search:
         edges = self.atoms.edges(evidence.signatures)
         if self.engine.relation.rows == 1:
             edges = np.concatenate((edges, self._edges_of_one_row()))
-        return Search(edges, len(self.atoms.predicates), self.atoms.forbidden, self.deadline, phase)
+        return Search(self.atoms, edges, self.deadline)
 
     def _edges_of_one_row(self) -> np.ndarray:
         """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row does not satisfy."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, Strategy, discover_denials
 from rowlaw.discovery.rank import Rank, fold, rank

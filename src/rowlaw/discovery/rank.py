@@ -19,8 +19,8 @@ from rowlaw.rules.model import Column, Denial, Op, Predicate
 
 WEIGHTS = {"succinctness": 0.35, "coverage": 0.15, "surprise": 0.5}
 SHORTEST = 4  # symbols of the shortest rule about pairs: two rows, a column, an operator
-COVERED_EVIDENCE = 20_000  # distinct evidences looked at for coverage, the most frequent ones
-COVERED_RULES = 5_000  # rules whose coverage is computed: those that score best without it
+COVERED_EVIDENCE = 4_000  # distinct evidences looked at for coverage, the most frequent ones
+COVERED_RULES = 1_000  # rules whose coverage is computed: those that score best without it
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,11 @@ def all_pairs(
     return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
 
 
+def fold(slots: Slots) -> Folded:
+    """The distinct rows of a relation, over the columns in use, and how often each occurs."""
+    return Tiles(slots, None, None, TILE, kernels.DIRECT).folded
+
+
 def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> np.ndarray:
     """The signatures of given ordered pairs of rows, ``uint64[pairs, words]``. ``O(pairs * slots)``."""
     found = np.zeros((len(s_rows), slots.words), np.uint64)

@@ -34,10 +34,9 @@ INNER = 6  # vertices inside a word
 ATOMS = 3  # most vertices of a column
 PATTERNS = 1 << ATOMS  # of an edge in a column; also most choices
 DIGITS = 4  # most patterns that occur in a column; else its vertices become columns
-WORDS_PER_EDGE = 2  # longer bitmaps only if they have no more words than this for each listed edge
 
 # places in Task.numbers
-DEPTH, FRESH, LEVEL, FOUND, WORK, COLUMNS, INSIDE, NODES, LEVELS, NEED, FEW = range(11)
+DEPTH, FRESH, LEVEL, FOUND, WORK, COLUMNS, INSIDE, NODES, LEVELS, NEED, FEW, PER_EDGE = range(12)
 # places in Task.frames (a node on the path of the list engine)
 U_BEGIN, U_END, S_BEGIN, S_END, BASE, TOP = range(6)
 # places in Task.frame_sets
@@ -53,7 +52,7 @@ K_ATOMS = 3
 class Task(NamedTuple):
     """A branch being searched; sets of (local) vertices are words."""
 
-    numbers: Any  # int64[11]
+    numbers: Any  # int64[12]
     lists: Any  # uint64: edges
     frames: Any  # int64[6, depth]
     frame_sets: Any  # uint64[5, depth]
@@ -83,7 +82,7 @@ _LACKS = np.array(
 )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _count(x: Any) -> Any:
     """Bits of a word (LLVM makes it one instruction)."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -105,7 +104,7 @@ def _squeeze_steps(mask: Any, steps: Any) -> None:
         to_right &= ~moving
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _squeeze(x: Any, steps: Any) -> Any:
     for i in range(6):
         t = x & steps[i]
@@ -313,7 +312,7 @@ def _columns(task: Task, depth: int) -> int:
     return n
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _pattern(edge: Any, column: Any) -> Any:
     """What an edge has in a column, a bit for each vertex of the column."""
     pattern = edge >> np.uint64(column[0]) & _1
@@ -454,7 +453,7 @@ def _plan(task: Task, depth: int) -> int:
     columns = task.columns
     n = _columns(task, depth)
     begin, end = task.frames[BASE, depth], task.frames[TOP, depth]
-    most = max(task.numbers[FEW], WORDS_PER_EDGE * (end - begin))
+    most = max(task.numbers[FEW], task.numbers[PER_EDGE] * (end - begin) // 4)
     size, inside = 1.0, 0
     for c in range(n - 1, -1, -1):
         m = columns[c, K_ATOMS]
@@ -547,7 +546,7 @@ def _mark_deciding(task: Task) -> None:
                 task.unless[t * size + i] = task.unless[i] if t < deciding else _ALL
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _minimal_inside(missed: Any) -> Any:
     """Subsets S inside the word such that S without any one of its vertices misses an edge."""
     good = _ALL
@@ -850,7 +849,7 @@ def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: An
     return n
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _only_hit(edge: Any, chosen: Any) -> int:
     """The one chosen vertex of an edge; -1 if there is none, -2 if there are several."""
     v = -1

@@ -1,0 +1,1 @@
+"""Finding the laws of a table."""
