@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from rowlaw.evidence.slots import Slots
 from rowlaw.relation.relation import Relation
-from rowlaw.rules.model import Denial, Nulls, Op, Predicate
+from rowlaw.rules.model import Denial, Nulls, Op, Predicate, predicate_key
 
 EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as evidence writes them; LESS stands for "different" without order
 WEAK = (Op.LE, Op.GE, Op.NE)
@@ -77,16 +78,25 @@ class Atoms:
 
     @cached_property
     def forbidden(self) -> np.ndarray:
-        """For each slot with contradicting atoms all of them, as words."""
-        found = []
+        """The smallest sets of atoms of one slot that contradict each other, as words."""
+        found: list[tuple[int, ...]] = []
         for i in range(len(self.slots)):
-            vertices = np.flatnonzero(self.slot == i)
-            mask = 0b111
-            for v in vertices:
-                mask &= self.predicates[v].op
-            if not mask:
-                found.append(self.pack([vertices])[0])
-        return np.array(found, np.uint64).reshape(-1, self.words)
+            vertices = np.flatnonzero(self.slot == i).tolist()
+            for size in (2, 3):
+                for some in combinations(vertices, size):
+                    mask = 0b111
+                    for v in some:
+                        mask &= self.predicates[v].op
+                    if not mask and not any(set(known) <= set(some) for known in found):
+                        found.append(some)
+        return self.pack(found)
+
+    def consistent(self, sets: np.ndarray) -> np.ndarray:
+        """The sets without a contradiction."""
+        good = np.ones(len(sets), bool)
+        for contradiction in self.forbidden:
+            good &= ((sets & contradiction) != contradiction).any(axis=1)
+        return sets[good]
 
     @cached_property
     def exchange(self) -> np.ndarray:
@@ -120,12 +130,25 @@ class Atoms:
         smaller = np.where(_less(exchanged, sets)[:, None], exchanged, sets)
         return np.unique(smaller, axis=0)
 
-    def denial(self, members: np.ndarray) -> Denial:
-        """The rule of a set of vertices."""
-        return Denial(tuple(self.predicates[v] for v in np.flatnonzero(members)))
+    @cached_property
+    def _written(self) -> list[dict[int, tuple[int, Predicate]]]:
+        """For each slot and set of accepted outcomes the predicate, with its place in the canonical order of all."""
+        found = [{mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, 7)} for slot in self.slots.slots]
+        order = {p: n for n, p in enumerate(sorted((p for ops in found for p in ops.values()), key=predicate_key))}
+        return [{mask: (order[p], p) for mask, p in ops.items()} for ops in found]
 
     def denials(self, sets: np.ndarray) -> list[Denial]:
-        return [self.denial(members) for members in self.unpack(sets)]
+        """The rules of sets of vertices (none of them forbidden)."""
+        ops = np.array([int(p.op) for p in self.predicates])
+        found = []
+        for members in self.unpack(sets):
+            masks: dict[int, int] = {}
+            for v in np.flatnonzero(members).tolist():
+                slot = int(self.slot[v])
+                masks[slot] = masks.get(slot, 0b111) & int(ops[v])
+            written = sorted(self._written[slot][mask] for slot, mask in masks.items())
+            found.append(Denial.canonical(tuple(p for _, p in written)))
+        return found
 
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ is lost by sampling: a rule that survives is valid, and minimal because each of 
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,8 +18,7 @@ from rowlaw.discover.search import Hypergraph, minimal_hitting_sets, refine
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.engine.compile import Scales, compile_rule
-from rowlaw.engine.engine import Engine, seconds
+from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import Sampler
 from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs, fold
@@ -29,11 +29,11 @@ from rowlaw.spark.jobs import cores
 
 Strategy = Literal["auto", "pairs", "sample"]
 
-PAIRS_PER_SECOND = 2e8  # compared per core, at twelve slots (benchmarks/targets/evidence.py)
+PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
 ALWAYS_PAIRS = 0.3  # seconds of comparing all pairs that need no second thought
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
 ASKED_AT_ONCE = 500  # rules per question to the engine
-CHECKS_OVERHEAD = 0.4e-3  # seconds per rule asked, beside the work on rows
+TRIED = 16  # rules asked about to find out how long an answer takes
 
 
 @dataclass
@@ -63,7 +63,8 @@ def discover_denials(
 ) -> Denials:
     """All minimal denial constraints over a predicate space that at most a share ``error`` of the ordered pairs break."""
     run = _Run(engine, Atoms.of(engine.relation, space, engine.nulls), deadline or Deadline(), progress or Progress(quiet=True), seed)
-    found = run.approximate(error) if error > 0 else run.exact(strategy)
+    # with less than two rows there are no pairs, and a share of them means nothing
+    found = run.approximate(error) if error > 0 and engine.relation.rows > 1 else run.exact(strategy)
     found.denials = found.atoms.denials(found.sets)
     if not found.atoms.weak:
         found.denials = minimal(found.denials)
@@ -126,16 +127,11 @@ class _Run:
             evidence = sampler.evidence
         with self.progress.phase("search"):
             search = self._search(evidence)
-        if strategy == "auto" and not self.deadline.passed:
-            check = self._check_seconds(search)
-            if self.pair_seconds < check:
-                return self.by_pairs(
-                    f"comparing all pairs takes about {self.pair_seconds:.1f} s, checking {len(search.sets):,} rules about {check:.1f} s"
-                )
-            why = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs about {self.pair_seconds:.1f} s"
-        else:
-            why = "asked for"
-        return self.by_sample(evidence, search, why)
+        if strategy == "sample" or self.deadline.passed:
+            return self.by_sample(evidence, search, "asked for")
+        check = self._check_seconds(search)
+        sides = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs {self.pair_seconds:.1f} s"
+        return self.by_pairs(sides) if self.pair_seconds < check else self.by_sample(evidence, search, sides)
 
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
@@ -172,11 +168,11 @@ class _Run:
         with self.progress.phase("search"):
             # the count of pairs that a share allows, as the comparison "violations / pairs <= error" has it in floats
             budget = int(error * rows * (rows - 1))
-            while rows > 1 and (budget + 1) / (rows * (rows - 1)) <= error:
+            while (budget + 1) / (rows * (rows - 1)) <= error:
                 budget += 1
             while budget and budget / (rows * (rows - 1)) > error:
                 budget -= 1
-            sets = approximate_sets(self.atoms, evidence, budget, self.deadline)
+            sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, self.deadline))
         why = "errors are counted over all pairs"
         return Denials(self.atoms, "pairs", why, self._chosen(self._not_empty(sets)), evidence, all_pairs=True)
 
@@ -205,12 +201,12 @@ class _Run:
         return sets
 
     def _check_seconds(self, search: Search) -> float:
-        """About how long asking the engine about all rules takes, judged by some of them."""
+        """About how long asking the engine about all rules takes, judged by asking about a few of them."""
         sets = self._chosen(search.sets)
-        some = sets[:: max(1, len(sets) // 50)]
-        scales = Scales(self.engine.relation, self.engine.nulls)
-        each = [seconds(compile_rule(d, scales)) for d in self.atoms.denials(some)]
-        return (float(np.mean(each)) / cores() + CHECKS_OVERHEAD) * len(sets) if len(sets) else 0.0
+        some = sets[:: max(1, len(sets) // TRIED)][:TRIED]
+        began = time.perf_counter()
+        self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES)
+        return (time.perf_counter() - began) / max(1, len(some)) * len(sets)
 
     def _ask(self, sets: np.ndarray, proven: set[bytes], phase: Phase) -> np.ndarray:
         """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is heard."""

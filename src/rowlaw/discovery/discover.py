@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, Strategy, discover_denials
-from rowlaw.discovery.rank import Rank, fold, rank
+from rowlaw.discovery.rank import Rank, broken_shares, fold, rank
 from rowlaw.engine.engine import Engine
 from rowlaw.errors import RowlawError
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("dc",)
 NEAR_MISSES = 10
+NEAR = 0.001  # share of pairs that break a near miss, at most
+EXPLAINED = 200  # rules that come with a reason: nobody reads more
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def _ranked(
     relation = engine.relation
     pairs = relation.rows * (relation.rows - 1)
     ranks = rank(found.denials, found.atoms, found.evidence, pairs)
-    order = sorted(range(len(ranks)), key=lambda i: (-ranks[i].score, str(found.denials[i]) if len(ranks) < 50_000 else i))
+    order = sorted(range(len(ranks)), key=lambda i: (-ranks[i].score, i))
     denials = [found.denials[i] for i in order]
     kept = order if top is None else order[:top]
     errors = _errors(found, error, pairs)
@@ -210,13 +212,12 @@ def _ranked(
     }
     result = Discovery(named, engine.nulls, settings, rows=relation.rows, columns=tuple(c.name for c in relation.columns), predicates=predicates,
                        strategy=found.strategy, why=found.why, partial=found.partial, total=len(order), folded=folded)  # fmt: skip
-    return replace(result, near_misses=_near_misses(denials[: 10 * NEAR_MISSES], engine, pairs), seconds=dict(shown.seconds))
+    return replace(result, near_misses=_near_misses(found, denials[: 5 * NEAR_MISSES], engine, pairs), seconds=dict(shown.seconds))
 
 
 def _named(number: int, denial: Denial, facts: Rank, error: float) -> NamedRule:
-    return NamedRule(
-        f"R{number}", denial, because=f"{english(denial)} {facts.reason(denial)}", error=error, support=facts.support, score=facts.score
-    )
+    because = f"{english(denial)} {facts.reason(denial)}" if number <= EXPLAINED else None
+    return NamedRule(f"R{number}", denial, because=because, error=error, support=facts.support, score=facts.score)
 
 
 def _errors(found: Denials, error: float, pairs: int) -> dict[Denial, float]:
@@ -231,12 +232,22 @@ def _errors(found: Denials, error: float, pairs: int) -> dict[Denial, float]:
     return missed
 
 
-def _near_misses(denials: Sequence[Denial], engine: Engine, pairs: int) -> tuple[NearMiss, ...]:
-    """Rules without one of their predicates, broken by fewest pairs: what nearly holds, or holds but for errors in the data."""
+def _near_misses(found: Denials, denials: Sequence[Denial], engine: Engine, pairs: int) -> tuple[NearMiss, ...]:
+    """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would but for errors in the data.
+
+    The evidence says which are worth counting; the engine counts.
+    """
     if pairs < 1:
         return ()
-    shorter = {Denial(d.predicates[:i] + d.predicates[i + 1 :]) for d in denials for i in range(len(d.predicates)) if len(d.predicates) > 1}
-    candidates = sorted((d for d in shorter if d.arity == 2), key=str)[:200]
-    counts = engine.count(candidates, per_row=False)
-    broken = sorted((c.pairs, str(d), d) for d, c in zip(candidates, counts, strict=True) if c.pairs)
-    return tuple(NearMiss(d, n, n / pairs) for n, _, d in broken[:NEAR_MISSES] if n / pairs < 0.01)
+    shorter = list(
+        {Denial(d.predicates[:i] + d.predicates[i + 1 :]): None for d in denials for i in range(len(d.predicates)) if len(d.predicates) > 1}
+    )
+    seen = [
+        (share, d)
+        for d, share in zip(shorter, broken_shares(shorter, found.atoms, found.evidence), strict=True)
+        if share < NEAR and d.arity == 2
+    ]
+    likely = [d for _, d in sorted(seen, key=lambda pair: (pair[0], str(pair[1])))[: 2 * NEAR_MISSES]]
+    counts = engine.count(likely, per_row=False)
+    broken = sorted((c.pairs, str(d), d) for d, c in zip(likely, counts, strict=True) if c.pairs and c.pairs / pairs < NEAR)
+    return tuple(NearMiss(d, n, n / pairs) for n, _, d in broken[:NEAR_MISSES])

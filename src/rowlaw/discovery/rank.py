@@ -20,7 +20,7 @@ from rowlaw.rules.model import Column, Denial, Op, Predicate
 WEIGHTS = {"succinctness": 0.35, "coverage": 0.15, "surprise": 0.5}
 SHORTEST = 4  # symbols of the shortest rule about pairs: two rows, a column, an operator
 COVERED_EVIDENCE = 4_000  # distinct evidences looked at for coverage, the most frequent ones
-COVERED_RULES = 1_000  # rules whose coverage is computed: those that score best without it
+COVERED_RULES = 500  # rules whose coverage is computed: those that score best without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: 
     view = _View(atoms, evidence)
     scale = pairs / max(1, evidence.pairs)
     succinct = np.array([succinctness(d) for d in denials])
-    expected = np.array([pairs * math.prod(view.share(p) for p in d.predicates) for d in denials])
+    shares = {p: view.share(p) for p in {p for d in denials for p in d.predicates}}
+    expected = np.array([pairs * math.prod(map(shares.__getitem__, d.predicates)) for d in denials])
     surprise = np.log10(1 + expected) / max(1.0, math.log10(1 + pairs))
     rough = WEIGHTS["succinctness"] * succinct + WEIGHTS["surprise"] * surprise
     coverage, support = np.zeros(len(denials)), np.zeros(len(denials))
@@ -114,7 +115,13 @@ class _View:
         return float(self.counts @ weight) / self.total, float(self.counts[number == size - 1].sum())
 
 
-def fold(denials: Sequence[Denial], most: int = 2_000) -> list[int | None]:
+def broken_shares(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet) -> list[float]:
+    """The share of the evidence's pairs that break each rule."""
+    view = _View(atoms, evidence)
+    return [float(view.counts[np.logical_and.reduce([view.holds(p) for p in d.predicates])].sum()) / view.total for d in denials]
+
+
+def fold(denials: Sequence[Denial], most: int = 500) -> list[int | None]:
     """For each rule, in order of rank, the earlier rule that it merely restates, or None.
 
     A rule restates another when its equalities determine those of the other, by the functional dependencies among the rules, and it

@@ -611,6 +611,15 @@ def _enter(boxes: Any, level: Any, size: int, arrays: Any, some: Any) -> None:
     for k in range(level[L_ARRAYS]):
         base = arrays[k]
         some[k, 0] = _0
+        if digits == 3:  # the usual case without a loop over digits
+            x, y, z = _0, _0, _0
+            for i in range(base, base + size):
+                x |= boxes[i]
+                y |= boxes[i + size]
+                z |= boxes[i + 2 * size]
+            some[k, 1], some[k, 2], some[k, 3], some[k, 4] = x, y, x | y, z
+            some[k, 5], some[k, 6], some[k, 7] = x | z, y | z, x | y | z
+            continue
         for t in range(digits):
             x = _0
             for i in range(base, base + size):
@@ -622,26 +631,32 @@ def _enter(boxes: Any, level: Any, size: int, arrays: Any, some: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _cut(boxes: Any, source: int, digits: int, size: int, top: int) -> int:
-    """The OR of some slices of a bitmap, written to ``top`` unless it is one slice as it stands; where it is."""
-    begin = -1
-    t = 0
-    written = False
-    while digits:
-        if digits & 1:
-            base = source + t * size
-            if begin < 0:
-                begin = base
-            elif not written:
-                for i in range(size):
-                    boxes[top + i] = boxes[begin + i] | boxes[base + i]
-                begin, written = top, True
-            else:
-                for i in range(size):
-                    boxes[top + i] |= boxes[base + i]
-        digits >>= 1
-        t += 1
-    return begin
+def _cut(boxes: Any, sources: Any, targets: Any, digits: int, size: int, top: int) -> int:
+    """For each bitmap the OR of the slices of some digits, written from ``top`` on unless one slice is all; where that ends.
+
+    ``targets`` gets the places. Slices have ``size`` words.
+    """
+    first = _count(np.uint64(digits & -digits) - _1) * size
+    digits &= digits - 1
+    if digits == 0:
+        for k in range(len(sources)):
+            targets[k] = sources[k] + first
+        return top
+    second = _count(np.uint64(digits & -digits) - _1) * size
+    digits &= digits - 1
+    for k in range(len(sources)):
+        x, y = sources[k] + first, sources[k] + second
+        for i in range(size):
+            boxes[top + i] = boxes[x + i] | boxes[y + i]
+        more = digits
+        while more:
+            z = sources[k] + _count(np.uint64(more & -more) - _1) * size
+            for i in range(size):
+                boxes[top + i] |= boxes[z + i]
+            more &= more - 1
+        targets[k] = top
+        top += size
+    return top
 
 
 @njit(cache=True, nogil=True)
@@ -656,7 +671,7 @@ def _hopeless(boxes: Any, unless: Any, base: int, size: int) -> Any:
 @njit(cache=True, nogil=True)
 def _search_boxes(task: Task, budget: int) -> int:
     """Decides column after column, depth first, until done or until the work is enough."""
-    numbers, levels, choices, some, boxes = task.numbers, task.levels, task.choices, task.some, task.boxes
+    numbers, levels, choices, some, boxes, arrays = task.numbers, task.levels, task.choices, task.some, task.boxes, task.arrays
     outside = numbers[LEVELS]
     level = numbers[LEVEL]
     while level >= 0:
@@ -697,25 +712,20 @@ def _search_boxes(task: Task, budget: int) -> int:
             alive &= missed
         if alive == _0 or level + 1 == outside:
             continue
-        top = levels[level, L_TOP]
-        base = _cut(boxes, task.arrays[level, 0], keep, size, top)
-        alive &= ~_hopeless(boxes, task.unless, base, size)
+        below = level + 1
+        here, there = arrays[level], arrays[below]
+        top = _cut(boxes, here[:1], there[:1], keep, size, levels[level, L_TOP])
+        alive &= ~_hopeless(boxes, task.unless, there[0], size)
         if alive == _0:
             continue
-        below = level + 1
-        task.arrays[below, 0] = base
-        top += size
-        for k in range(1, n):
-            task.arrays[below, k] = _cut(boxes, task.arrays[level, k], keep, size, top)
-            top += size
+        top = _cut(boxes, here[1:n], there[1:n], keep, size, top)
         for k in range(choice[C_CRITICAL]):
-            task.arrays[below, n + k] = _cut(boxes, task.arrays[level, 0], choice[C_FIRST + k], size, top)
-            top += size
+            top = _cut(boxes, here[:1], there[n + k : n + k + 1], choice[C_FIRST + k], size, top)
         levels[below, L_ARRAYS], levels[below, L_TOP] = n + choice[C_CRITICAL], top
         levels[below, L_SAME] = levels[level, L_SAME] and choice[C_SAME]
         task.level_sets[below, 0], task.level_sets[below, 1] = chosen, alive
         level = below
-        _enter(boxes, levels[level], levels[level + 1, L_SIZE], task.arrays[level], some[level])
+        _enter(boxes, levels[level], levels[level + 1, L_SIZE], arrays[level], some[level])
         numbers[WORK] += levels[level, L_ARRAYS] * (levels[level, L_SIZE] + 8)
         numbers[NODES] += 1
     numbers[LEVEL] = -1

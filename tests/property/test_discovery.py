@@ -1,0 +1,84 @@
+"""Discovered denial constraints equal the oracle's: complete, minimal, exact; by both strategies."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rowlaw.discovery import denial as module
+from rowlaw.discovery.denial import discover_denials
+from rowlaw.engine.engine import Engine
+from rowlaw.predicates import SpaceOptions, predicate_space
+from rowlaw.relation import encode
+from rowlaw.rules.implication import canonical
+from rowlaw.source import open_source
+from tests import naive
+from tests.strategies import nulls, tables, to_arrow
+
+
+def found(table, options, nulls, **choices):
+    with encode(open_source(to_arrow(table))) as relation:
+        space = predicate_space(relation, options)
+        result = discover_denials(Engine(relation, nulls), space, **choices)
+        assert not result.partial
+        return {canonical(d) for d in result.denials}, space
+
+
+def expected(table, space, nulls, error=0.0):
+    return {canonical(d) for d in naive.minimal_denials(table.values, space, nulls, error)}
+
+
+small = tables(max_rows=7, max_columns=4, types=["integer", "text", "date", "float"])
+
+
+@given(table=small, nulls=nulls(), strategy=st.sampled_from(["auto", "pairs", "sample"]), counterexamples=st.sampled_from([1, 20]))
+def test_same_column(table, nulls, strategy, counterexamples):
+    saved, module.COUNTEREXAMPLES = module.COUNTEREXAMPLES, counterexamples
+    try:
+        rules, space = found(table, SpaceOptions(cross=False), nulls, strategy=strategy)
+    finally:
+        module.COUNTEREXAMPLES = saved
+    assert rules == expected(table, space, nulls)
+
+
+@settings(max_examples=40)
+@given(
+    table=tables(max_rows=6, max_columns=2, types=["integer", "text"]),
+    nulls=nulls(),
+    strategy=st.sampled_from(["pairs", "sample"]),
+    single_row=st.booleans(),
+    order_strings=st.booleans(),
+)
+def test_cross_column_and_single_row(table, nulls, strategy, single_row, order_strings):
+    options = SpaceOptions(overlap=0.0, single_row=single_row, order_strings=order_strings)
+    rules, space = found(table, options, nulls, strategy=strategy)
+    assert rules == expected(table, space, nulls)
+
+
+@settings(max_examples=40)
+@given(table=tables(max_rows=6, max_columns=2, types=["integer", "text"]), nulls=nulls(), strategy=st.sampled_from(["pairs", "sample"]))
+def test_literals(table, nulls, strategy):
+    rules, space = found(table, SpaceOptions(cross=False, constants=0.4), nulls, strategy=strategy)
+    assert rules == expected(table, space, nulls)
+
+
+@given(table=small, nulls=nulls(), error=st.sampled_from([0.01, 0.1, 0.2, 0.34, 0.5]))
+def test_approximate(table, nulls, error):
+    rules, space = found(table, SpaceOptions(cross=False), nulls, error=error)
+    assert rules == expected(table, space, nulls, error)
+
+
+@settings(max_examples=40)
+@given(table=tables(max_rows=6, max_columns=2, types=["integer"]), nulls=nulls(), error=st.sampled_from([0.1, 0.34]))
+def test_approximate_across_columns(table, nulls, error):
+    rules, space = found(table, SpaceOptions(overlap=0.0, single_row=True), nulls, error=error)
+    assert rules == expected(table, space, nulls, error)
+
+
+@given(table=small, nulls=nulls(), chosen=st.sampled_from(["=", "= !=", "< >", "<= >=", "= < >"]))
+def test_restricted_operators(table, nulls, chosen):
+    from rowlaw.predicates.space import operators
+
+    options = SpaceOptions(cross=False, operators={name: operators(chosen) for name in table.values})
+    with encode(open_source(to_arrow(table))) as relation:
+        space = predicate_space(relation, options)
+        rules = {canonical(d) for d in discover_denials(Engine(relation, nulls), space).denials}
+    assert rules == expected(table, space, nulls)
