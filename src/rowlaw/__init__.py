@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rowlaw.discovery import Discovery as Discovery
+    from rowlaw.discovery import discover as discover
     from rowlaw.errors import RowlawError as RowlawError
     from rowlaw.relation import Relation as Relation
     from rowlaw.relation import encode as encode
@@ -22,18 +24,33 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Discovery": "rowlaw.discovery",
     "Relation": "rowlaw.relation",
     "Result": "rowlaw.violations",
     "RowlawError": "rowlaw.errors",
     "RuleSet": "rowlaw.rules",
     "check": "rowlaw.violations",
+    "discover": "rowlaw.discovery",
     "encode": "rowlaw.relation",
     "load": "rowlaw.rules",
     "open_source": "rowlaw.source",
     "parse": "rowlaw.rules",
 }
 
-__all__ = ["Relation", "Result", "RowlawError", "RuleSet", "__version__", "check", "encode", "load", "open_source", "parse"]
+__all__ = [
+    "Discovery",
+    "Relation",
+    "Result",
+    "RowlawError",
+    "RuleSet",
+    "__version__",
+    "check",
+    "discover",
+    "encode",
+    "load",
+    "open_source",
+    "parse",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.discover import search as module
-from rowlaw.discover.search import (
+from rowlaw.discovery.search import (
     Hypergraph,
     branches,
     minimal_edges,

@@ -77,6 +77,51 @@ def check(
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
 
 
+@app.command(epilog="Example: rowlaw discover people.csv --top 20 --rules laws.yaml")
+def discover(
+    source: options.Source,
+    kinds: Annotated[str, typer.Option("--kinds", help="Kinds of rules, with commas: dc.")] = "dc",
+    error: Annotated[float, typer.Option("--error", help="Share of pairs of rows that may break a rule.")] = 0.0,
+    top: Annotated[int | None, typer.Option("--top", help="Show so many of the best rules.", show_default="all", min=1)] = None,
+    nulls: options.NullsOption = None,
+    columns: options.Columns = None,
+    types: options.Types = None,
+    row_id: options.RowId = None,
+    cross: Annotated[bool, typer.Option("--cross/--no-cross", help="Compare different columns with each other.")] = True,
+    overlap: Annotated[float, typer.Option("--overlap", help="Share of values that two columns must have in common to be compared.")] = 0.3,
+    order_strings: Annotated[bool, typer.Option("--order-strings", help="Order texts too.")] = False,
+    single_row: Annotated[bool, typer.Option("--single-row", help="Also comparisons within one row.")] = False,
+    constants: Annotated[
+        float | None, typer.Option("--constants", help="Also literals: values that this share of the rows has.", show_default="none")
+    ] = None,
+    strategy: Annotated[str, typer.Option("--strategy", help="auto, pairs or sample.")] = "auto",
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", help="Seconds after which what is proven is shown.", show_default="none")
+    ] = None,
+    rules: Annotated[str | None, typer.Option("--rules", help="Write the rules to this file, for rowlaw check.")] = None,
+    format: options.Format = "table",
+    out: options.Out = None,
+    master: options.Master = None,
+    source_format: options.SourceFormat = None,
+    delimiter: options.Delimiter = None,
+    quote: options.Quote = None,
+    header: options.Header = None,
+    encoding: options.Encoding = None,
+    option: options.Jdbc = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find all minimal laws that the rows obey, the ones worth reading first. Ctrl-C shows what is proven so far."""
+    options.chosen(format, "--format", ("table", "json"))
+    file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
+    chosen: dict[str, Any] = {"kinds": options.names(kinds), "error": error, "top": top, "nulls": options.meaning(nulls) or "unknown",
+                              "row_id": row_id, "cross": cross, "overlap": overlap, "order_strings": order_strings, "single_row": single_row,
+                              "constants": constants, "strategy": strategy, "time_limit": time_limit}  # fmt: skip
+    chosen |= options.reading(columns, types, **file)
+    from rowlaw.cli.discover import run
+
+    raise typer.Exit(run(source, master, format=format, out=out, rules_file=rules, quiet=quiet, options=chosen))
+
+
 @app.command(epilog="Example: rowlaw explain 'od {state}: rate ~ salary' --source tax.parquet --plan")
 def explain(
     rule: Annotated[str, typer.Argument(help="A rule.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ class Deadline:
     """
 
     moment: float | None = None
-    stopped: bool = field(default=False)
+    stopped: bool = False
+    _flags: list[np.ndarray] = field(default_factory=list, repr=False)
 
     @staticmethod
     def after(seconds: float | None) -> Deadline:
@@ -37,14 +39,30 @@ class Deadline:
             self.stopped = True
         return self.stopped
 
-    def stop(self) -> None:
-        """Stop now: somebody pressed Ctrl-C."""
-        self.stopped = True
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Ctrl-C stops the work in good order instead of breaking it off; pressed again, it does break it off."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(*_: object) -> None:
+            self.moment, self.stopped = 0.0, True
+            for flag in self._flags:
+                flag[0] = 1
+            signal.signal(signal.SIGINT, before)
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     @contextmanager
     def watched(self) -> Iterator[np.ndarray]:
         """An array whose first element becomes 1 when it is time: kernels that run without the interpreter look at it."""
         flag = np.zeros(1, np.uint8)
+        self._flags.append(flag)
 
         def ring() -> None:
             self.stopped = True
@@ -60,5 +78,6 @@ class Deadline:
         try:
             yield flag
         finally:
+            self._flags.pop()
             if timer is not None:
                 timer.cancel()

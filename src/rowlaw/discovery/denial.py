@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from rowlaw.discover.search import Hypergraph, minimal_hitting_sets, refine
+from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline

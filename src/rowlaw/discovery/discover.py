@@ -182,7 +182,8 @@ def run(
     limit = deadline or Deadline()
     engine = Engine(relation, nulls, session)
     space = predicate_space(relation, options)
-    found = discover_denials(engine, space, error=error, strategy=strategy, deadline=limit, progress=shown, seed=seed)
+    with limit.interruptible():
+        found = discover_denials(engine, space, error=error, strategy=strategy, deadline=limit, progress=shown, seed=seed)
     with shown.phase("rank"):
         return _ranked(found, engine, len(space), error, top, options, shown)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rowlaw.relation.groups import Compared
+from rowlaw.relation.projections import Projections
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Predicate
 
@@ -68,8 +69,9 @@ class Scales:
 
     relation: Relation
     nulls: Nulls
+    projections: Projections | None = None  # rows that stand for all, where only existence is asked
     _aligned: dict[tuple[str, str], Compared] = field(default_factory=dict)
-    _known: dict[frozenset[str], np.ndarray] = field(default_factory=dict)
+    _known: dict[tuple[int, frozenset[str]], np.ndarray] = field(default_factory=dict)
 
     def compared(self, left: str, right: str) -> Compared:
         found = self._aligned.get((left, right))
@@ -86,19 +88,18 @@ class Scales:
             self._aligned[left, right] = found
         return found
 
-    def rows(self, columns: Sequence[str]) -> np.ndarray:
+    def rows(self, columns: Sequence[str], denial: Denial) -> np.ndarray:
         """Rows that can satisfy a comparison on these columns: those without null in them, unless null is a value."""
         partial = frozenset(c for c in columns if self.relation.column(c).nulls) if self.nulls == "unknown" else frozenset()
-        found = self._known.get(partial)
+        base = self.projections.rows(denial.columns) if self.projections is not None else None
+        found = self._known.get((id(base), partial))
         if found is None:
-            if partial:
-                known = np.ones(self.relation.rows, bool)
-                for name in partial:
-                    known &= self.relation.codes(name) >= 0
-                found = np.flatnonzero(known).astype(np.int32)
-            else:
-                found = np.arange(self.relation.rows, dtype=np.int32)
-            self._known[partial] = found
+            if base is None:
+                base = np.arange(self.relation.rows, dtype=np.int32)
+            found = base
+            for name in sorted(partial):
+                found = found[self.relation.codes(name)[found] >= 0]
+            self._known[id(base) if self.projections is not None else id(None), partial] = found
         return found
 
     def single_row(self, predicate: Predicate, rows: np.ndarray) -> np.ndarray:
@@ -125,7 +126,7 @@ class Scales:
                     names.append(operand.name)
             if p.rows == {row}:
                 filters.append(p)
-        rows = self.rows(names)
+        rows = self.rows(names, denial)
         if part is not None:
             rows = np.intersect1d(part.astype(np.int32), rows, assume_unique=False)
         for p in filters:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from rowlaw.engine.split import split
 from rowlaw.engine.trie import build, walk
 from rowlaw.engine.witness import Pair, counterexamples
 from rowlaw.relation.groups import Groups
+from rowlaw.relation.projections import Projections
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Denial, Nulls, Rule
 from rowlaw.spark.jobs import Done, DriverThreads, SparkTasks, Workers, cores
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 THREAD_SECONDS = 1.0  # estimated work below which the driver's threads do it even when there is a cluster
+PROJECTED_ROWS = 20_000  # tables of fewer rows are looked at as they are
 SPLIT_SECONDS = 0.2  # a rule estimated below this is not cut
 
 
@@ -89,6 +92,10 @@ class Engine:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scales", Scales(self.relation, self.nulls))
 
+    @cached_property
+    def _distinct(self) -> Scales:
+        return Scales(self.relation, self.nulls, Projections(self.relation) if self.relation.rows > PROJECTED_ROWS else None)
+
     def count(self, rules: Sequence[Rule], part: Part = ALL, *, per_row: bool = True, done: Done | None = None) -> list[Found]:
         """For each rule the exact number of violations and the rows that take part. Rules must be bound to the relation."""
         denials = [(i, d) for i, rule in enumerate(rules) for d in rule.denials]
@@ -127,14 +134,16 @@ class Engine:
     def counterexamples(self, rules: Sequence[Rule], most: int, part: Part = ALL, *, done: Done | None = None) -> list[np.ndarray]:
         """For each rule up to ``most`` pairs of rows that break it, as an array of ``(s, t)``; none only if it holds."""
         denials = [(i, d) for i, rule in enumerate(rules) for d in rule.denials]
-        compiled = [compile_rule(d, self._scales, part.left, part.right) for _, d in denials]
+        # Whether a rule is broken shows on rows that stand for all; a part of the rows has to be looked at as it is.
+        scales = self._scales if part is not ALL else self._distinct
+        compiled = [compile_rule(d, scales, part.left, part.right) for _, d in denials]
         looking = _Looking(self.relation, self.nulls, part, most)
         tasks = [_Task(tuple(denials[n] for n in node.all_rules())) for node in build(compiled)]
         workers = self._workers(sum(seconds(rule) for rule in compiled))
         if isinstance(workers, SparkTasks):
             self.ship(workers.session)
         else:
-            looking = _Looking(self.relation, self.nulls, part, most, self._scales)
+            looking = _Looking(self.relation, self.nulls, part, most, scales)
         found: list[np.ndarray] = [np.zeros((0, 2), np.int32)] * len(rules)
         for results in workers.map(looking, tasks, f"look for counterexamples to {len(rules)} rules", done):
             for i, more in results:

@@ -170,3 +170,15 @@ def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
                     per_row[rows[k]] += 2 * others
             i = j
     return total
+
+
+@njit(cache=True, nogil=True)
+def first_two(keys: Any, order: Any, rows: Any) -> Any:
+    """Of each run of equal (sorted) keys the rows of the first two."""
+    out = np.empty(len(keys), np.int32)
+    n = 0
+    for i in range(len(keys)):
+        if i < 2 or keys[i] != keys[i - 2]:
+            out[n] = rows[order[i]]
+            n += 1
+    return out[:n].copy()

@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import NamedTuple
+from threading import Event
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from rowlaw.kernels import hitting
-from rowlaw.kernels.hitting import Task
+from rowlaw.kernels import hitting, hitting_edges
+from rowlaw.kernels import hitting_boxes as state
+from rowlaw.kernels.hitting_boxes import Task
 
 SLICE = 1 << 25  # words of work between two looks at the clock: some 20 ms
 ALONE = 1 << 22  # words of work that one thread does before others are called: some 3 ms
@@ -30,6 +32,8 @@ RESTART = 4096  # sets broken by new edges beyond which refining costs more than
 COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
 
 Stop = Callable[[], bool]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def never() -> bool:
@@ -180,7 +184,7 @@ def minimal_edges(edges: np.ndarray) -> np.ndarray:
         return edges
     order = np.argsort(sizes, kind="stable")
     edges, sizes = edges[order], sizes[order]
-    return edges[: hitting.drop_supersets(edges, sizes, COMPARISONS)]
+    return edges[: hitting_edges.drop_supersets(edges, sizes, COMPARISONS)]
 
 
 def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, threads: int = 1) -> Found:
@@ -210,7 +214,7 @@ def _with_edge(graph: Hypergraph, k: int, sets: np.ndarray) -> np.ndarray:
     room = len(sets) + 64
     while True:
         out = np.empty((room, sets.shape[1]), np.uint64)
-        n = hitting.add_edge(graph.edges[:k], graph.edges[k], sets, graph.forbidden, out)
+        n = hitting_edges.add_edge(graph.edges[:k], graph.edges[k], sets, graph.forbidden, out)
         if n <= room:
             return out[:n]
         room = n
@@ -262,25 +266,25 @@ class _Run:
     @property
     def in_boxes(self) -> bool:
         """Whether the whole branch is searched in boxes."""
-        return int(self.task.numbers[hitting.DEPTH]) < 0
+        return int(self.task.numbers[state.DEPTH]) < 0
 
     @property
     def count(self) -> int:
-        return int(self.task.numbers[hitting.FOUND])
+        return int(self.task.numbers[state.FOUND])
 
     def advance(self, work: int) -> None:
         """Goes on for some words of work."""
         while True:
             status = hitting.advance(self.task, work)
-            need = int(self.task.numbers[hitting.NEED])
-            if status == hitting.GROW_LISTS:
+            need = int(self.task.numbers[state.NEED])
+            if status == state.GROW_LISTS:
                 self.task = self.task._replace(lists=_longer(self.task.lists, need))
-            elif status == hitting.GROW_BOXES:
+            elif status == state.GROW_BOXES:
                 self.task = self.task._replace(boxes=_longer(self.task.boxes, 2 * need), unless=_longer(self.task.unless, need))
-            elif status == hitting.GROW_FOUND:
+            elif status == state.GROW_FOUND:
                 self.task = self.task._replace(found=_longer(self.task.found))
             else:
-                self.done = status == hitting.DONE
+                self.done = status == state.DONE
                 return
 
     def finish(self, stop: Stop) -> bool:
@@ -295,51 +299,51 @@ class _Run:
         found = self.task.found[first : self.count]
         sets = np.empty((len(found), len(self.branch.chosen)), np.uint64)
         hitting.name(found, self.branch.chosen, self.branch.candidates, sets)
-        return Found(sets, complete, int(self.task.numbers[hitting.NODES]))
+        return Found(sets, complete, int(self.task.numbers[state.NODES]))
 
     def in_parts(self, opened: int, stop: Stop, threads: int) -> Found:
         """Searches the boxes again from the start in threads, a part for each choice of the first columns.
 
         ``opened`` is how many sets had been found when the search was opened: those stay.
         """
-        self.task.numbers[hitting.FOUND] = opened
-        levels = self.task.levels[: self.task.numbers[hitting.LEVELS]]
+        self.task.numbers[state.FOUND] = opened
+        levels = self.task.levels[: self.task.numbers[state.LEVELS]]
         sizes: list[range] = []
         parts = 1
         while parts < PARTS * threads and len(sizes) < len(levels):
-            sizes.append(range(int(levels[len(sizes), hitting.L_CHOICES])))
+            sizes.append(range(int(levels[len(sizes), state.L_CHOICES])))
             parts *= len(sizes[-1])
         todo = iter(list(product(*sizes)))
 
-        def work(run: _Run) -> bool:
+        def work(run: _Run, stop: Stop) -> bool:
             return all(run._part(path, stop) for path in todo)  # the iterator is shared: each thread takes the next part
 
-        with ThreadPoolExecutor(threads) as pool:
-            runs = [self] + [self._copy() for _ in range(threads - 1)]
-            complete = list(pool.map(work, runs))
+        runs = [self, *(self._copy() for _ in range(threads - 1))]
+        complete = _in_threads(work, runs, stop, threads)
         finds = [run.found(complete=True) for run in runs]
-        return Found(np.concatenate([f.sets for f in finds]), all(complete), sum(f.nodes for f in finds))
+        found = _together(finds)
+        return found if all(complete) else replace(found, complete=False)
 
     def _copy(self) -> _Run:
         copy = _Run(Task(*(array.copy() for array in self.task)), self.branch)
-        copy.task.numbers[hitting.FOUND] = 0
+        copy.task.numbers[state.FOUND] = 0
         return copy
 
     def _part(self, path: tuple[int, ...], stop: Stop) -> bool:
         levels = self.task.levels
         for level, choice in enumerate(path):
-            levels[level, hitting.L_ONLY] = choice
+            levels[level, state.L_ONLY] = choice
             # what is found before the path ends belongs to the path that chooses nothing more (choice 0)
-            levels[level, hitting.L_SILENT] = any(path[level + 1 :])
-        levels[0, hitting.L_CHOICE], self.task.numbers[hitting.LEVEL] = 0, 0
+            levels[level, state.L_SILENT] = any(path[level + 1 :])
+        levels[0, state.L_CHOICE], self.task.numbers[state.LEVEL] = 0, 0
         self.done = False
         return self.finish(stop)
 
 
 def _task(edges: int, vertices: int, chosen: int, forbidden: np.ndarray, exchange: np.ndarray) -> Task:
     columns, arrays = vertices + 1, vertices + chosen + 2
-    numbers = np.zeros(12, np.int64)
-    numbers[hitting.FEW], numbers[hitting.PER_EDGE] = FEW_WORDS, QUARTERS
+    numbers = np.zeros(11, np.int64)
+    numbers[state.FEW], numbers[state.PER_EDGE] = FEW_WORDS, QUARTERS
     return Task(
         numbers=numbers,
         lists=np.empty(edges + 64, np.uint64),
@@ -352,11 +356,11 @@ def _task(edges: int, vertices: int, chosen: int, forbidden: np.ndarray, exchang
         columns=np.empty((columns, 4), np.int64),
         levels=np.empty((columns, 9), np.int64),
         level_sets=np.empty((columns, 2), np.uint64),
-        choices=np.empty((columns, hitting.PATTERNS, 7), np.int64),
-        choice_sets=np.empty((columns, hitting.PATTERNS), np.uint64),
-        digit=np.empty((columns, hitting.PATTERNS), np.int64),
+        choices=np.empty((columns, state.PATTERNS, 7), np.int64),
+        choice_sets=np.empty((columns, state.PATTERNS), np.uint64),
+        digit=np.empty((columns, state.PATTERNS), np.int64),
         arrays=np.empty((columns, arrays), np.int64),
-        some=np.empty((columns, arrays, 1 << hitting.DIGITS), np.uint64),
+        some=np.empty((columns, arrays, 1 << state.DIGITS), np.uint64),
         inside=np.empty(64, np.uint64),
         boxes=np.empty(256, np.uint64),
         unless=np.empty(256, np.uint64),
@@ -384,7 +388,7 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
     words = graph.edges.shape[1]
     if _bits(branch.candidates).bit_count() > 64:
         children = np.empty((64 * words, 2, words), np.uint64)
-        n = hitting.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
+        n = hitting_edges.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
         return [Branch(branch.chosen, np.zeros(words, np.uint64))] if n < 0 else [Branch(*child) for child in children[:n]]
     run = _Run.start(graph, branch)
     if run is None:
@@ -393,10 +397,10 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
     if run.done:
         return [branch]
     vertices = [v for v in range(graph.vertices) if _bits(branch.candidates) >> v & 1]
-    return list(run_children(run.task, branch, vertices, run.in_boxes))
+    return list(_opened_children(run.task, branch, vertices, run.in_boxes))
 
 
-def run_children(task: Task, branch: Branch, vertices: list[int], in_boxes: bool) -> Iterator[Branch]:
+def _opened_children(task: Task, branch: Branch, vertices: list[int], in_boxes: bool) -> Iterator[Branch]:
     """The branches that a search just opened would go through: by choices of the first column, or by vertices of an edge."""
     chosen, words = _bits(branch.chosen), len(branch.chosen)
 
@@ -407,12 +411,12 @@ def run_children(task: Task, branch: Branch, vertices: list[int], in_boxes: bool
         return Branch(*_words([chosen | named(local), named(candidates)], words))
 
     if in_boxes:
-        free = sum(1 << int(v) for column in task.columns[1 : task.numbers[hitting.COLUMNS]] for v in column[: column[hitting.K_ATOMS]])
-        for c in range(int(task.levels[0, hitting.L_CHOICES])):
-            if not (task.levels[0, hitting.L_SAME] and task.choices[0, c, hitting.C_SKIP]):
+        free = sum(1 << int(v) for column in task.columns[1 : task.numbers[state.COLUMNS]] for v in column[: column[state.K_ATOMS]])
+        for c in range(int(task.levels[0, state.L_CHOICES])):
+            if not (task.levels[0, state.L_SAME] and task.choices[0, c, state.C_SKIP]):
                 yield make(int(task.choice_sets[0, c]), free)
         return
-    todo, free = int(task.frame_sets[hitting.F_TODO, 0]), int(task.frame_sets[hitting.F_REST, 0])
+    todo, free = int(task.frame_sets[state.F_TODO, 0]), int(task.frame_sets[state.F_REST, 0])
     for v in task.order.tolist():
         if todo >> v & 1:
             yield make(1 << v, free)
@@ -434,20 +438,36 @@ def _grown_branches(graph: Hypergraph, branch: Branch, many: int) -> list[Branch
     return large[::-1] + small
 
 
-def _search_all(graph: Hypergraph, todo: list[Branch], stop: Stop, threads: int) -> Found:
+def _in_threads(work: Callable[[T, Stop], R], items: list[T], stop: Stop, threads: int) -> list[R]:
+    """``[work(item, stop) for item in items]``; an exception here, such as Ctrl-C, stops all."""
+    halted = Event()
+
+    def halting() -> bool:
+        return halted.is_set() or stop()
+
     with ThreadPoolExecutor(threads) as pool:
-        finds = list(pool.map(lambda branch: search_branch(graph, branch, stop), todo))
-    finds.append(_nothing(graph))
+        try:
+            return list(pool.map(lambda item: work(item, halting), items))
+        except BaseException:
+            halted.set()
+            raise
+
+
+def _together(finds: list[Found]) -> Found:
     return Found(np.concatenate([f.sets for f in finds]), all(f.complete for f in finds), sum(f.nodes for f in finds))
+
+
+def _search_all(graph: Hypergraph, todo: list[Branch], stop: Stop, threads: int) -> Found:
+    return _together([_nothing(graph), *_in_threads(lambda branch, stop: search_branch(graph, branch, stop), todo, stop, threads)])
 
 
 def _search_wide(graph: Hypergraph, stop: Stop, threads: int, branch: Branch | None = None) -> Found:
     """Splits branches until they have 64 candidates or fewer, and searches those, many at a time."""
     stack, narrow = [branch or graph.whole], []
-    finds: list[Found] = []
+    finds = [_nothing(graph)]
     while stack:
         if stop():
-            return Found(np.concatenate([f.sets for f in [*finds, _nothing(graph)]]), complete=False, nodes=0)
+            return replace(_together(finds), complete=False)
         top = stack.pop()
         if _bits(top.candidates).bit_count() > 64:
             stack += _children(graph, top)
@@ -456,5 +476,4 @@ def _search_wide(graph: Hypergraph, stop: Stop, threads: int, branch: Branch | N
         if narrow and (len(narrow) >= PARTS * threads or not stack):
             finds.append(_search_all(graph, narrow, stop, threads))
             narrow = []
-    finds.append(_nothing(graph))
-    return Found(np.concatenate([f.sets for f in finds]), all(f.complete for f in finds), sum(f.nodes for f in finds))
+    return _together(finds)

@@ -1,0 +1,61 @@
+"""``rowlaw discover``: what it prints."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rowlaw.cli.options import started, write
+from rowlaw.discovery import Discovery, discover
+
+WIDE = 120  # columns when the output is not a terminal
+
+
+def run(
+    source: str, master: str | None, *, format: str, out: str | None, rules_file: str | None, quiet: bool, options: dict[str, Any]
+) -> int:
+    found = discover(source, session=started(master), progress=not quiet, **options)
+    if rules_file is not None:
+        found.save(rules_file)
+    write(json.dumps(found.to_dict(), ensure_ascii=False) if format == "json" else _text(found, out), out)
+    if found.partial:
+        print("rowlaw: stopped early; the rules shown are proven, others may be missing", file=sys.stderr)
+    return 0
+
+
+def _text(found: Discovery, out: str | None) -> str:
+    terminal = out is None and sys.stdout.isatty()
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer, force_terminal=terminal, width=None if terminal else WIDE, highlight=False, color_system="auto" if terminal else None
+    )
+    hidden = {id for ids in found.folded.values() for id in ids}
+    table = Table("rule", "score", "law", "why", box=None, pad_edge=False, header_style="bold")
+    for rule in found:
+        if rule.id in hidden:
+            continue
+        more = f" (restated by {', '.join(found.folded[rule.id])})" if rule.id in found.folded else ""
+        error = f" Broken by {rule.error:.2g} of the pairs." if rule.error else ""
+        law = Text(str(rule.rule)) + Text(more, style="dim")
+        table.add_row(rule.id, f"{rule.score:.2f}", law, Text((rule.because or "") + error))
+    console.print(table)
+    if found.near_misses:
+        console.print(Text("\nnear misses", style="bold"))
+        misses = Table("pairs", "law", box=None, pad_edge=False, header_style="dim")
+        for miss in found.near_misses:
+            misses.add_row(f"{miss.violations:,}", Text(str(miss.rule)))
+        console.print(misses)
+    took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in found.seconds.items())
+    partial = ", stopped early: what is listed is proven, others may be missing" if found.partial else ""
+    shown = f"{len(found):,} of " if len(found) < found.total else ""
+    summary = f"{shown}{found.total:,} minimal rules over {found.predicates} predicates in {found.rows:,} rows{partial}"
+    console.print(Text(f"\n{summary}\nstrategy {found.strategy}: {found.why}\n{took}", style="dim"), soft_wrap=True)
+    console.print(Text(f"again: {shlex.join(['rowlaw', *sys.argv[1:]])}", style="dim"), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))

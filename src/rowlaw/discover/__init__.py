@@ -1,1 +1,0 @@
-"""Discovery: the search for laws, whatever their kind."""
