@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from rowlaw.discovery import denial as module
 from rowlaw.discovery.denial import discover_denials
+from rowlaw.engine import engine
 from rowlaw.engine.engine import Engine
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.relation import encode
@@ -29,13 +30,22 @@ def expected(table, space, nulls, error=0.0):
 small = tables(max_rows=7, max_columns=4, types=["integer", "text", "date", "float"])
 
 
-@given(table=small, nulls=nulls(), strategy=st.sampled_from(["auto", "pairs", "sample"]), counterexamples=st.sampled_from([1, 20]))
-def test_same_column(table, nulls, strategy, counterexamples):
-    saved, module.COUNTEREXAMPLES = module.COUNTEREXAMPLES, counterexamples
+@given(
+    table=small,
+    nulls=nulls(),
+    strategy=st.sampled_from(["auto", "pairs", "sample"]),
+    counterexamples=st.sampled_from([1, 20]),
+    cover=st.sampled_from([-1e9, 0.3]),
+    projected=st.sampled_from([0, 20_000]),
+)
+def test_same_column(table, nulls, strategy, counterexamples, cover, projected):
+    """``cover``: whether all pairs that agree on a column are taken in first; ``projected``: whether rules are asked about few rows."""
+    saved = module.COUNTEREXAMPLES, module.COVER_SECONDS, engine.PROJECTED_ROWS
+    module.COUNTEREXAMPLES, module.COVER_SECONDS, engine.PROJECTED_ROWS = counterexamples, cover, projected
     try:
         rules, space = found(table, SpaceOptions(cross=False), nulls, strategy=strategy)
     finally:
-        module.COUNTEREXAMPLES = saved
+        module.COUNTEREXAMPLES, module.COVER_SECONDS, engine.PROJECTED_ROWS = saved
     assert rules == expected(table, space, nulls)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.discover import search as module
+from rowlaw.discovery import search as module
 from rowlaw.discovery.search import (
     Hypergraph,
     branches,

@@ -113,9 +113,20 @@ def discover(
     """Find all minimal laws that the rows obey, the ones worth reading first. Ctrl-C shows what is proven so far."""
     options.chosen(format, "--format", ("table", "json"))
     file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
-    chosen: dict[str, Any] = {"kinds": options.names(kinds), "error": error, "top": top, "nulls": options.meaning(nulls) or "unknown",
-                              "row_id": row_id, "cross": cross, "overlap": overlap, "order_strings": order_strings, "single_row": single_row,
-                              "constants": constants, "strategy": strategy, "time_limit": time_limit}  # fmt: skip
+    chosen: dict[str, Any] = {
+        "kinds": options.names(kinds),
+        "error": error,
+        "top": top,
+        "nulls": options.meaning(nulls) or "unknown",
+        "row_id": row_id,
+        "cross": cross,
+        "overlap": overlap,
+        "order_strings": order_strings,
+        "single_row": single_row,
+        "constants": constants,
+        "strategy": strategy,
+        "time_limit": time_limit,
+    }
     chosen |= options.reading(columns, types, **file)
     from rowlaw.cli.discover import run
 

@@ -14,17 +14,17 @@ from typing import Literal
 
 import numpy as np
 
-from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
+from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import Sampler
-from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs, fold
+from rowlaw.evidence.tiles import agreeing_pairs, all_pairs, evidence_of_pairs, fold
 from rowlaw.progress import Phase, Progress
 from rowlaw.rules.implication import is_trivial, minimal
-from rowlaw.rules.model import Denial, Predicate
+from rowlaw.rules.model import Column, Denial, Op, Predicate
 from rowlaw.spark.jobs import cores
 
 Strategy = Literal["auto", "pairs", "sample"]
@@ -33,6 +33,7 @@ PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: ma
 ALWAYS_PAIRS = 0.3  # seconds of comparing all pairs that need no second thought
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
 ASKED_AT_ONCE = 500  # rules per question to the engine
+COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
 TRIED = 16  # rules asked about to find out how long an answer takes
 
 
@@ -127,11 +128,11 @@ class _Run:
             evidence = sampler.evidence
         with self.progress.phase("search"):
             search = self._search(evidence)
+        check = self._check_seconds(search) if not self.deadline.passed else 0.0
         if strategy == "sample" or self.deadline.passed:
-            return self.by_sample(evidence, search, "asked for")
-        check = self._check_seconds(search)
+            return self.by_sample(evidence, search, check, "asked for")
         sides = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs {self.pair_seconds:.1f} s"
-        return self.by_pairs(sides) if self.pair_seconds < check else self.by_sample(evidence, search, sides)
+        return self.by_pairs(sides) if self.pair_seconds < check else self.by_sample(evidence, search, check, sides)
 
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
@@ -140,14 +141,17 @@ class _Run:
             search = self._search(evidence)
         return Denials(self.atoms, "pairs", why, self._chosen(search.sets), evidence, all_pairs=True)
 
-    def by_sample(self, evidence: EvidenceSet, search: Search, why: str) -> Denials:
+    def by_sample(self, evidence: EvidenceSet, search: Search, check: float, why: str) -> Denials:
         """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks."""
         proven: set[bytes] = set()
         rounds = 0
+        with self.progress.phase("cover") as phase:
+            covered = self._cover(search, check / max(1, len(search.sets)), phase)
         with self.progress.phase("complete") as phase:
             while not self.deadline.passed:
                 rounds += 1
                 sets = self._chosen(search.sets)
+                proven.update(s.tobytes() for s in sets[self._has_any(sets, covered)])
                 open_sets = np.array([s for s in sets if s.tobytes() not in proven], np.uint64).reshape(-1, self.atoms.words)
                 if not len(open_sets):
                     break
@@ -160,6 +164,41 @@ class _Run:
         sets = self._chosen(search.sets)
         kept = np.array([s for s in sets if s.tobytes() in proven], np.uint64).reshape(-1, self.atoms.words)
         return Denials(self.atoms, "sample", why, kept, evidence, all_pairs=False, rounds=rounds)
+
+    def _cover(self, search: Search, each: float, phase: Phase) -> np.ndarray:
+        """Take in all pairs that agree on a column, for columns where that is quicker than asking about every rule with that equality.
+
+        A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule that the search
+        still proposes is proven. Returns the atoms of these equalities, a line of words for each column.
+        """
+        covered: list[np.ndarray] = []
+        costs = {}
+        for i, slot in enumerate(self.slots.slots):
+            if isinstance(slot.right, Column) and slot.left.name == slot.right.name and slot.left.row != slot.right.row:
+                equal = [int(v) for v in np.flatnonzero(self.atoms.slot == i) if self.atoms.predicates[v].op & Op.EQ]
+                codes = self.engine.relation.codes(slot.left.name) + 1
+                agreeing = float((np.bincount(codes).astype(np.float64) ** 2).sum()) / 2
+                costs[slot.left.name] = (
+                    agreeing * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores(),
+                    self.atoms.pack([equal])[0],
+                )
+        for column, (seconds, atoms) in sorted(costs.items(), key=lambda item: item[1][0]):
+            if self.deadline.passed:
+                break
+            open_sets = search.sets[~self._has_any(search.sets, np.array(covered, np.uint64).reshape(-1, self.atoms.words))]
+            rules = int(self._has_any(open_sets, atoms[None, :]).sum())
+            if COVER_SECONDS + seconds < rules * each:
+                phase.update(len(covered), note=f"pairs that agree on {column}")
+                search.refine(self.atoms.edges(agreeing_pairs(self.slots, column)))
+                covered.append(atoms)
+        return np.array(covered, np.uint64).reshape(-1, self.atoms.words)
+
+    def _has_any(self, sets: np.ndarray, all_of: np.ndarray) -> np.ndarray:
+        """Which sets have all atoms of at least one line."""
+        found = np.zeros(len(sets), bool)
+        for line in all_of:
+            found |= ((sets & line) == line).all(axis=1)
+        return found
 
     def approximate(self, error: float) -> Denials:
         with self.progress.phase("evidence"):
@@ -204,6 +243,7 @@ class _Run:
         """About how long asking the engine about all rules takes, judged by asking about a few of them."""
         sets = self._chosen(search.sets)
         some = sets[:: max(1, len(sets) // TRIED)][:TRIED]
+        self.engine.counterexamples(self.atoms.denials(some[:2]), COUNTEREXAMPLES)  # the first questions pay for compilation
         began = time.perf_counter()
         self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES)
         return (time.perf_counter() - began) / max(1, len(some)) * len(sets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rowlaw.discovery.deadline import Deadline
@@ -123,15 +123,16 @@ def discover(
     cross, overlap, order_strings, single_row, constants, operators_of
         The predicate space; see :class:`rowlaw.predicates.SpaceOptions`. ``operators_of={"zip": "= !="}`` restricts a column.
     strategy
-        ``"pairs"`` compares all pairs of distinct rows, ``"sample"`` a few and lets the engine check the rules; ``"auto"`` estimates which is
-        faster. Both find the same rules.
+        ``"pairs"`` compares all pairs of distinct rows, ``"sample"`` a few and lets the engine check the rules; ``"auto"`` estimates
+        which is faster. Both find the same rules.
     time_limit
         Seconds after which what is proven so far is returned, marked as ``partial``. Ctrl-C does the same.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> table = pa.table({"zip": ["07030", "07030", "10001", "10001"], "city": ["Hoboken", "Hoboken", "New York", "New York"], "age": [1, 2, 3, 4]})
+    >>> cities = ["Hoboken", "Hoboken", "New York", "New York"]
+    >>> table = pa.table({"zip": ["07030", "07030", "10001", "10001"], "city": cities, "age": [1, 2, 3, 4]})
     >>> rules = discover(table, progress=False)
     >>> [str(r.rule) for r in rules][:2]
     ['not (s.city = t.city and s.zip != t.zip)', 'not (s.zip = t.zip and s.city != t.city)']
@@ -195,25 +196,36 @@ def _ranked(
     pairs = relation.rows * (relation.rows - 1)
     ranks = rank(found.denials, found.atoms, found.evidence, pairs)
     order = sorted(range(len(ranks)), key=lambda i: (-ranks[i].score, i))
-    denials = [found.denials[i] for i in order]
+    into = {order[i]: order[j] for i, j in enumerate(fold([found.denials[i] for i in order])) if j is not None}
+    order = [i for i in order if i not in into] + [i for i in order if i in into]  # what restates another is not worth a place before it
     kept = order if top is None else order[:top]
     errors = _errors(found, error, pairs)
     named = tuple(_named(n, found.denials[i], ranks[i], errors.get(found.denials[i], 0.0)) for n, i in enumerate(kept, 1))
+    id_of = {i: rule.id for i, rule in zip(kept, named, strict=True)}
     folded: dict[str, tuple[str, ...]] = {}
-    for i, into in enumerate(fold(denials)):
-        if into is not None and i < len(named):
-            folded[f"R{into + 1}"] = (*folded.get(f"R{into + 1}", ()), f"R{i + 1}")
-    settings = {
-        "cross": options.cross,
-        "overlap": options.overlap,
-        "order_strings": options.order_strings,
-        "single_row": options.single_row,
-        "constants": options.constants,
-        "error": error,
-    }
-    result = Discovery(named, engine.nulls, settings, rows=relation.rows, columns=tuple(c.name for c in relation.columns), predicates=predicates,
-                       strategy=found.strategy, why=found.why, partial=found.partial, total=len(order), folded=folded)  # fmt: skip
-    return replace(result, near_misses=_near_misses(found, denials[: 5 * NEAR_MISSES], engine, pairs), seconds=dict(shown.seconds))
+    for i in kept:
+        if i in into and into[i] in id_of:
+            folded[id_of[into[i]]] = (*folded.get(id_of[into[i]], ()), id_of[i])
+    return Discovery(
+        named,
+        engine.nulls,
+        _settings(options, error),
+        rows=relation.rows,
+        columns=tuple(c.name for c in relation.columns),
+        predicates=predicates,
+        strategy=found.strategy,
+        why=found.why,
+        partial=found.partial,
+        total=len(order),
+        folded=folded,
+        near_misses=_near_misses(found, [found.denials[i] for i in order[: 5 * NEAR_MISSES]], engine, pairs),
+        seconds=shown.seconds,
+    )
+
+
+def _settings(options: SpaceOptions, error: float) -> dict[str, Any]:
+    names = ("cross", "overlap", "order_strings", "single_row", "constants")
+    return {**{name: getattr(options, name) for name in names}, "error": error}
 
 
 def _named(number: int, denial: Denial, facts: Rank, error: float) -> NamedRule:
@@ -234,7 +246,7 @@ def _errors(found: Denials, error: float, pairs: int) -> dict[Denial, float]:
 
 
 def _near_misses(found: Denials, denials: Sequence[Denial], engine: Engine, pairs: int) -> tuple[NearMiss, ...]:
-    """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would but for errors in the data.
+    """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would in cleaner data.
 
     The evidence says which are worth counting; the engine counts.
     """

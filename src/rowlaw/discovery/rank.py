@@ -65,7 +65,12 @@ def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: 
     score = rough + WEIGHTS["coverage"] * coverage
     return [
         Rank(
-            *(float(round(x, 6)) for x in (score[i], succinct[i], coverage[i], surprise[i])), float(expected[i]), round(support[i] * scale)
+            score=round(float(score[i]), 6),
+            succinctness=float(succinct[i]),
+            coverage=float(coverage[i]),
+            surprise=float(surprise[i]),
+            expected=float(expected[i]),
+            support=round(float(support[i]) * scale),
         )
         for i in range(len(denials))
     ]
@@ -97,8 +102,7 @@ class _View:
         if found is None:
             p = predicate
             atoms = [v for (left, right, op), v in self.vertex.items() if left == p.left and right == p.right and p.op.implies(op)]
-            found = self.satisfied[:, atoms].all(axis=1)
-            self._known[predicate] = found
+            found = self._known[predicate] = np.asarray(self.satisfied[:, atoms].all(axis=1))
         return found
 
     def share(self, predicate: Predicate) -> float:
