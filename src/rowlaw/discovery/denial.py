@@ -9,7 +9,9 @@ is lost by sampling: a rule that survives is valid, and minimal because each of 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -145,17 +147,20 @@ class _Run:
         """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks."""
         proven: set[bytes] = set()
         rounds = 0
-        with self.progress.phase("cover") as phase:
-            covered = self._cover(search, check / max(1, len(search.sets)), phase)
+        each = check / max(1, len(search.sets))  # seconds an answer takes
+        covered: dict[str, np.ndarray] = {}
         with self.progress.phase("complete") as phase:
             while not self.deadline.passed:
                 rounds += 1
+                self._cover(covered, search, proven, each, phase)
                 sets = self._chosen(search.sets)
-                proven.update(s.tobytes() for s in sets[self._has_any(sets, covered)])
+                proven.update(s.tobytes() for s in sets[self._has_any(sets, covered.values())])
                 open_sets = np.array([s for s in sets if s.tobytes() not in proven], np.uint64).reshape(-1, self.atoms.words)
                 if not len(open_sets):
                     break
+                began = time.perf_counter()
                 broken = self._ask(open_sets, proven, phase)
+                each = (time.perf_counter() - began) / len(open_sets)
                 if not len(broken):
                     break
                 learnt = self._learnt(broken)
@@ -165,35 +170,36 @@ class _Run:
         kept = np.array([s for s in sets if s.tobytes() in proven], np.uint64).reshape(-1, self.atoms.words)
         return Denials(self.atoms, "sample", why, kept, evidence, all_pairs=False, rounds=rounds)
 
-    def _cover(self, search: Search, each: float, phase: Phase) -> np.ndarray:
-        """Take in all pairs that agree on a column, for columns where that is quicker than asking about every rule with that equality.
+    def _cover(self, covered: dict[str, np.ndarray], search: Search, proven: set[bytes], each: float, phase: Phase) -> None:
+        """Take in all pairs that agree on a column, for columns where that is quicker than asking about every open rule with that equality.
 
         A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule that the search
-        still proposes is proven. Returns the atoms of these equalities, a line of words for each column.
+        still proposes is proven. ``covered`` gets the atoms of these equalities.
         """
-        covered: list[np.ndarray] = []
-        costs = {}
-        for i, slot in enumerate(self.slots.slots):
-            if isinstance(slot.right, Column) and slot.left.name == slot.right.name and slot.left.row != slot.right.row:
-                equal = [int(v) for v in np.flatnonzero(self.atoms.slot == i) if self.atoms.predicates[v].op & Op.EQ]
-                codes = self.engine.relation.codes(slot.left.name) + 1
-                agreeing = float((np.bincount(codes).astype(np.float64) ** 2).sum()) / 2
-                costs[slot.left.name] = (
-                    agreeing * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores(),
-                    self.atoms.pack([equal])[0],
-                )
-        for column, (seconds, atoms) in sorted(costs.items(), key=lambda item: item[1][0]):
-            if self.deadline.passed:
-                break
-            open_sets = search.sets[~self._has_any(search.sets, np.array(covered, np.uint64).reshape(-1, self.atoms.words))]
-            rules = int(self._has_any(open_sets, atoms[None, :]).sum())
+        for column, (seconds, atoms) in self._agreeing.items():
+            if self.deadline.passed or column in covered:
+                continue
+            sets = self._chosen(search.sets)
+            sets = sets[self._has_any(sets, [atoms]) & ~self._has_any(sets, covered.values())]
+            rules = sum(s.tobytes() not in proven for s in sets)
             if COVER_SECONDS + seconds < rules * each:
-                phase.update(len(covered), note=f"pairs that agree on {column}")
+                phase.update(phase.done, note=f"pairs that agree on {column}")
                 search.refine(self.atoms.edges(agreeing_pairs(self.slots, column)))
-                covered.append(atoms)
-        return np.array(covered, np.uint64).reshape(-1, self.atoms.words)
+                covered[column] = atoms
 
-    def _has_any(self, sets: np.ndarray, all_of: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _agreeing(self) -> dict[str, tuple[float, np.ndarray]]:
+        """For each column, quickest first, about how long comparing all pairs that agree on it takes, and the atoms of its equality."""
+        found = {}
+        for i, slot in enumerate(self.slots.slots):
+            if isinstance(slot.right, Column) and slot.left.name == slot.right.name:
+                equal = [int(v) for v in np.flatnonzero(self.atoms.slot == i) if self.atoms.predicates[v].op & Op.EQ]
+                sizes = np.bincount(self.engine.relation.codes(slot.left.name) + 1).astype(np.float64)
+                seconds = float(sizes @ sizes) / 2 * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores()
+                found[slot.left.name] = (seconds, self.atoms.pack([equal])[0])
+        return dict(sorted(found.items(), key=lambda item: item[1][0]))
+
+    def _has_any(self, sets: np.ndarray, all_of: Iterable[np.ndarray]) -> np.ndarray:
         """Which sets have all atoms of at least one line."""
         found = np.zeros(len(sets), bool)
         for line in all_of:
@@ -226,7 +232,7 @@ class _Run:
         own = ~self.atoms.unpack(self.atoms.edges(evidence_of_pairs(self.slots, np.zeros(1, np.int64), np.zeros(1, np.int64))))[0]
         edges = []
         for row in ("s", "t"):
-            about = np.array([p.rows == {row} for p in self.atoms.predicates])
+            about = np.array([p.rows == {row} for p in self.atoms.predicates], bool)
             edges.append(np.flatnonzero(~(about & own)))
         return self.atoms.pack(edges)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 import uuid
@@ -33,17 +35,21 @@ class SharedFolder:
 
 
 def send_files(session: SparkSession, folder: Path) -> None:
-    """Copy the files of a folder to every worker machine, once each; workers find them by :func:`located`."""
+    """Copy the files of a folder to every worker machine, once each; workers find them by :func:`located`.
+
+    Spark fetches a file when a worker first needs it, so they stay where they are offered until the process ends.
+    """
     context = getattr(session, "_sc", None)
-    with tempfile.TemporaryDirectory(prefix="rowlaw-send-") as outbox:
-        for file in sorted(folder.iterdir()):
-            if file.is_file():
-                named = os.path.join(outbox, f"{folder.name}--{file.name}")  # Spark keeps all files in one folder
-                os.symlink(file, named)
-                if context is not None:
-                    context.addFile(named)
-                else:
-                    session.addArtifacts(named, file=True)
+    outbox = Path(tempfile.mkdtemp(prefix="rowlaw-send-", dir=folder.parent))
+    atexit.register(shutil.rmtree, outbox, ignore_errors=True)
+    for file in sorted(folder.iterdir()):
+        if file.is_file():
+            named = outbox / f"{folder.name}--{file.name}"  # Spark keeps all files in one folder
+            os.link(file, named)
+            if context is not None:
+                context.addFile(str(named))
+            else:
+                session.addArtifacts(str(named), file=True)
 
 
 def located(folder: Path, name: str) -> Path:
