@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +20,7 @@ def test_help_shows_every_command_with_an_example():
     top = run("--help")
     assert top.returncode == 0
     assert "demo" in top.stdout
-    for command in ["check", "demo", "explain"]:
+    for command in ["check", "demo", "discover", "explain"]:
         shown = run(command, "--help")
         assert "Example: rowlaw" in shown.stdout
 
@@ -112,3 +113,52 @@ def test_explain(people):
     assert "2. group by s.zip = t.zip" in shown.stdout
     assert "SELECT" in shown.stdout
     assert run("explain", "key (a)", "--plan").returncode == 2
+
+
+def test_discover(people):
+    shown = run("discover", "people.csv", "--row-id", "id", "--rules", "laws.yaml", "--top", "5", cwd=people)
+    assert shown.returncode == 0, shown.stderr
+    assert "not (s.age = t.age)" in shown.stdout
+    assert "minimal rules over" in shown.stdout
+    again = run("check", "people.csv", "laws.yaml", cwd=people)
+    assert again.returncode == 0, again.stdout
+
+
+def test_discover_as_json(people):
+    shown = run("discover", "people.csv", "--format", "json", "--no-cross", cwd=people)
+    document = json.loads(shown.stdout)
+    assert document["rows"] == 3
+    assert document["total"] == len(document["rules"])
+    assert set(document["rules"][0]) >= {"id", "kind", "rule", "predicates", "error", "support", "score"}
+    assert not document["partial"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--kinds", "nothing"], "BAD_OPTION: kinds"),
+        (["--error", "1.5"], "BAD_OPTION: error"),
+        (["--strategy", "luck"], "BAD_OPTION: strategy"),
+        (["--overlap", "7"], "BAD_OPTION: overlap"),
+        (["--time-limit", "-1"], "BAD_OPTION: time_limit"),
+        (["--columns", "nothing"], "UNKNOWN_COLUMN"),
+    ],
+)
+def test_discover_with_bad_options(people, arguments, words):
+    shown = run("discover", "people.csv", *arguments, cwd=people)
+    assert shown.returncode == 2
+    assert words in shown.stderr
+
+
+def test_discover_with_a_time_limit(tmp_path):
+    """A wide table has more rules than anybody can wait for: what is shown is proven all the same."""
+    random = np.random.default_rng(0)
+    rows = [",".join(f"c{i}" for i in range(40)), *(",".join(map(str, random.integers(0, 9, 40))) for _ in range(300))]
+    (tmp_path / "wide.csv").write_text("\n".join(rows) + "\n")
+    shown = run(
+        "discover", "wide.csv", "--no-cross", "--time-limit", "3", "--top", "30", "--rules", "laws.yaml", "--format", "json", cwd=tmp_path
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["partial"]
+    assert "stopped early" in shown.stderr
+    assert run("check", "wide.csv", "laws.yaml", cwd=tmp_path).returncode == 0

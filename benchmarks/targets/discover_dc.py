@@ -1,0 +1,117 @@
+"""Discovery of all minimal denial constraints, against Desbordante's FastADC (two threads), tables loaded beforehand on both sides.
+
+Same-column predicates, null equals null, exact rules; the sets of rules are compared, not only their number. The tables come from
+the folder that ``ROWLAW_DATA`` names. Growth is measured on the Tax table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import Any
+
+from benchmarks.case import Case, Comparison, Contender, Options
+from benchmarks.tables import shared, tax
+
+BARS = {"airport": 0.2, "fuel": 0.2, "wp": 0.05, "abalone": 0.05, "adult": 0.1, "iris": None}
+UNFINISHED = ("uce",)  # no peer finishes it
+GROWTH_SIZES = (100_000, 1_000_000)
+GROWTH_BAR = 12.0
+PEER_TIMEOUT = 400.0  # seconds
+
+
+def digest(rules: set[str]) -> str:
+    """A short name for a set of rules."""
+    return hashlib.sha256("\n".join(sorted(rules)).encode()).hexdigest()[:16]
+
+
+class Ours(Case):
+    """``rowlaw.discovery`` on an encoded relation, ranking included."""
+
+    def __init__(self, table: str, rows: int | None = None) -> None:
+        self.table, self.rows = table, rows
+
+    def prepare(self) -> None:
+        from rowlaw.relation import encode
+        from rowlaw.source import open_source
+
+        self.relation = encode(open_source(tax.cached(self.rows)[0] if self.rows else shared.csv(self.table)))
+        self.small = encode(open_source(tax.cached(3_000)[0]))
+
+    def warm(self) -> None:
+        self._discover(self.small)
+
+    def run(self) -> dict[str, Any]:
+        return self._discover(self.relation)
+
+    def _discover(self, relation: Any) -> dict[str, Any]:
+        from rowlaw.discovery.discover import run
+        from rowlaw.predicates import SpaceOptions
+        from rowlaw.rules.implication import canonical
+
+        found = run(relation, SpaceOptions(cross=False), nulls="equal")
+        return {"rules": found.total, "set": digest({str(canonical(r.rule)) for r in found})}
+
+    def data_bytes(self) -> int:
+        return int(self.relation.nbytes)
+
+
+class FastADC(Case):
+    """Desbordante's FastADC."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+
+    def prepare(self) -> None:
+        from benchmarks.peers import desbordante_tools
+
+        self.loaded = desbordante_tools.load("fastadc", shared.csv(self.table))
+
+    def run(self) -> dict[str, Any]:
+        from benchmarks.peers import desbordante_tools
+        from rowlaw.rules import canonical, parse
+
+        found = desbordante_tools.fastadc(self.loaded)
+        texts = {_text(rule) for rule in found}
+        return {"rules": len(texts), "set": digest({str(canonical(parse(text))) for text in texts})}  # type: ignore[arg-type]
+
+
+def _text(rule: frozenset[tuple[str, str, str]]) -> str:
+    return "not (" + " and ".join(f"{left} {op} {right}" for left, op, right in sorted(rule)) + ")"
+
+
+def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+    """The tables at hand, then growth."""
+    here = __name__
+    at_hand = set(shared.names())
+    cases = [
+        Comparison(
+            name=f"denial constraints of {name}",
+            ours=Contender("rowlaw", f"{here}:Ours", {"table": name}),
+            peers=(Contender("FastADC", f"{here}:FastADC", {"table": name}, bar=bar, timeout=PEER_TIMEOUT),),
+            make=partial(tax.cached, 3_000),
+        )
+        for name, bar in BARS.items()
+        if name in at_hand
+    ]
+    cases += [
+        Comparison(f"denial constraints of {name}", Contender("rowlaw", f"{here}:Ours", {"table": name}))
+        for name in UNFINISHED
+        if name in at_hand
+    ]
+    cases += [
+        Comparison(
+            name="denial constraints of Tax",
+            size=rows,
+            ours=Contender("rowlaw", f"{here}:Ours", {"table": "tax", "rows": rows}),
+            make=partial(_make, rows),
+            growth_bar=GROWTH_BAR,
+        )
+        for rows in options.rows or GROWTH_SIZES
+    ]
+    return cases
+
+
+def _make(rows: int) -> None:
+    for number in (3_000, rows):
+        tax.cached(number)
