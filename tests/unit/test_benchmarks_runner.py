@@ -113,7 +113,13 @@ def test_a_peer_that_breaks_and_one_that_is_not_there(
     assert code == expected
 
 
+def children() -> set[int]:
+    """Processes below this one; other tests may have left a Spark session running."""
+    return {p.pid for p in psutil.Process().children(recursive=True) if p.is_running() and p.status() != psutil.STATUS_ZOMBIE}
+
+
 def test_children_count_and_do_not_stay() -> None:
+    before = children()
     found = measure(fake("peer", child_mib=150, sleep=0.8), calls=2, timeout=30.0)
     assert found.status == "done", found.log
     assert len(found.wall) == 2
@@ -122,13 +128,14 @@ def test_children_count_and_do_not_stay() -> None:
     assert found.rss > 150 * MIB
     if found.pss is not None:
         assert 150 * MIB < found.pss <= found.rss
-    assert not [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    assert not children() - before
 
 
 def test_a_killed_family_is_gone() -> None:
+    before = children()
     found = measure(fake("peer", child_mib=1, sleep=60.0), calls=1, timeout=0.5)
     assert found.status == "timeout"
-    assert not [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    assert not children() - before
 
 
 def record(*walls: float, status: Any = "done", answer: Any = None) -> Record:

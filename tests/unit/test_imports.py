@@ -20,6 +20,7 @@ ORDER = [
     "spark",
     "source",
     "relation",
+    "predicates",
     "evidence",
     "engine",
     "violations",

@@ -104,7 +104,8 @@ def test_ids_are_checked(id):
 
 
 def test_numbers_of_numpy_become_plain():
-    numpy = pytest.importorskip("numpy")
+    import numpy
+
     rule = NamedRule("R", Key(("a",)), error=numpy.float64(0.25), support=numpy.int64(7))
     assert (type(rule.error), type(rule.support), rule.support) == (float, int, 7)
 
