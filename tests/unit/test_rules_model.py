@@ -42,10 +42,10 @@ def test_a_timestamp_with_an_offset_is_refused():
 
 
 def test_floats_become_the_decimal_they_print_as():
-    import numpy
+    import numpy as np
 
     assert Constant(0.1).value == Decimal("0.1")
-    assert Constant(numpy.float64(0.1)) == Constant(Decimal("0.1"))
+    assert Constant(np.float64(0.1)) == Constant(Decimal("0.1"))
 
 
 @pytest.mark.parametrize("value", [True, 5, Decimal("1.5"), "x", dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3)])

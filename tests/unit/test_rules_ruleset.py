@@ -104,9 +104,9 @@ def test_ids_are_checked(id):
 
 
 def test_numbers_of_numpy_become_plain():
-    import numpy
+    import numpy as np
 
-    rule = NamedRule("R", Key(("a",)), error=numpy.float64(0.25), support=numpy.int64(7))
+    rule = NamedRule("R", Key(("a",)), error=np.float64(0.25), support=np.int64(7))
     assert (type(rule.error), type(rule.support), rule.support) == (float, int, 7)
 
 
