@@ -30,13 +30,13 @@ def available() -> dict[str, str]:
     found = {}
     for info in pkgutil.iter_modules(targets.__path__):
         doc = importlib.import_module(f"{targets.__name__}.{info.name}").__doc__ or ""
-        found[info.name] = doc.strip().partition("\n")[0]
+        found[info.name.replace("_", "-")] = doc.strip().partition("\n")[0]
     return found
 
 
 def cases(target: str, options: Options) -> list[Comparison]:
     """The comparisons of a target that ``options.only`` lets through."""
-    make: Callable[[Options], list[Comparison]] = importlib.import_module(f"{targets.__name__}.{target}").CASES
+    make: Callable[[Options], list[Comparison]] = importlib.import_module(f"{targets.__name__}.{target.replace('-', '_')}").CASES
     return [c for c in make(options) if options.only is None or options.only in c.title]
 
 
