@@ -31,11 +31,7 @@ _starting = threading.Lock()
 def session(frame: object = None, master: str | None = None) -> SparkSession:
     """The session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``, ``spark://...``, ``sc://...``).
 
-    >>> spark = session()                # doctest: +SKIP
-    >>> spark.range(3).count()           # doctest: +SKIP
-    3
-    >>> session() is spark               # doctest: +SKIP
-    True
+    ``session().range(3).count()`` starts a local one, runs a job and gives 3; a second ``session()`` is the same session.
     """
     own = getattr(frame, "sparkSession", None)
     if own is not None:
