@@ -21,6 +21,8 @@ from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Compared, Groups, Side, Sorted
 from rowlaw.rules.model import Op
 
+NARROW = 4_096  # values for which counts fit the first-level cache
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -84,9 +86,13 @@ def _against(first: Comparison, second: Comparison) -> list[Sorted]:
 
 
 def _count_ascents(side: Side, second: Comparison, sign: int, tally: np.ndarray) -> int:
+    width = second.columns.width
     values = second.columns.left[side.rows]
+    values += 1  # null is 0
     if second.op == Op.GT:
-        np.negative(values, out=values)
+        np.subtract(width - 1, values, out=values)
+    if width <= NARROW and width * side.groups <= len(side.rows):
+        return int(dominance.count_ascents_narrow(side.rows, side.starts, values, width, sign, tally))
     return int(dominance.count_ascents(side.rows, side.starts, values, sign, tally))
 
 

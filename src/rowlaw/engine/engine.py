@@ -281,12 +281,17 @@ def _tasks(denials: Sequence[tuple[int, Denial]], compiled: Sequence[Compiled], 
     tasks = []
     for numbers in tries:
         cost = sum(seconds(compiled[n]) for n in numbers)
-        heavy = [n for n in numbers if compiled[n].inequalities and seconds(compiled[n]) > max(SPLIT_SECONDS, whole / slots / 2)]
-        for n in heavy:  # sorting and counting groups is too quick to be worth cutting
+        heavy = [n for n in numbers if _worth_cutting(compiled[n]) and seconds(compiled[n]) > max(SPLIT_SECONDS, whole / slots / 2)]
+        for n in heavy:
             tasks += [_Task((denials[n],), piece, slots, seconds(compiled[n]) / slots) for piece in range(slots)]
         if len(heavy) < len(numbers):
             tasks.append(_Task(tuple(denials[n] for n in numbers if n not in heavy), seconds=cost))
     return sorted(tasks, key=lambda task: -task.seconds)
+
+
+def _worth_cutting(rule: Compiled) -> bool:
+    """Sorting and counting groups is too quick to be cut, and two inequalities alone cost more in ranges than as a whole."""
+    return bool(rule.inequalities) and (bool(rule.equalities) or len(rule.inequalities) > 2)
 
 
 def seconds(rule: Compiled) -> float:
