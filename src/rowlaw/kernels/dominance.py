@@ -289,7 +289,7 @@ def count_ascents_narrow(rows: Any, starts: Any, values: Any, width: int, sign: 
     ``O(n log width)``: forward for the smaller values before each row and, where per-row counts are wanted, backward for the
     greater ones after it.
     """
-    total = 0
+    total: Any = 0
     tree = np.zeros(width + 1, np.int64)
     for g in range(len(starts) - 1):
         begin, end = starts[g], starts[g + 1]
