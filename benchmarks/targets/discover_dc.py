@@ -77,7 +77,12 @@ class FastADC(Case):
 
 
 def _text(rule: frozenset[tuple[str, str, str]]) -> str:
-    return "not (" + " and ".join(f"{left} {op} {right}" for left, op, right in sorted(rule)) + ")"
+    from rowlaw.rules.model import quote
+
+    def operand(text: str) -> str:
+        return f"{text[0]}.{quote(text[2:])}"
+
+    return "not (" + " and ".join(f"{operand(left)} {op} {operand(right)}" for left, op, right in sorted(rule)) + ")"
 
 
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
