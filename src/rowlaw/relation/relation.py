@@ -3,7 +3,7 @@
 Each column is dense ``int32`` codes in value order; null and NaN are -1. The codes of all columns lie in one
 memory-mapped file, column after column, which all workers of a machine share. Columns keep dictionaries of their own;
 two columns that a rule compares are put on a common scale when they are asked for (:meth:`Relation.aligned`), which
-costs a merge of two sorted dictionaries (see docs/decisions/0002).
+costs a merge of two sorted dictionaries (see docs/decisions/0001).
 """
 
 from __future__ import annotations
