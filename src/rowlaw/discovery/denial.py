@@ -176,16 +176,19 @@ class _Run:
         A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule that the search
         still proposes is proven. ``covered`` gets the atoms of these equalities.
         """
+        sets = self._chosen(search.sets)
+        sets = sets[[s.tobytes() not in proven for s in sets]]
+        learnt = []
         for column, (seconds, atoms) in self._agreeing.items():
             if self.deadline.passed or column in covered:
                 continue
-            sets = self._chosen(search.sets)
-            sets = sets[self._has_any(sets, [atoms]) & ~self._has_any(sets, covered.values())]
-            rules = sum(s.tobytes() not in proven for s in sets)
+            rules = np.count_nonzero(self._has_any(sets, [atoms]) & ~self._has_any(sets, covered.values()))
             if COVER_SECONDS + seconds < rules * each:
                 phase.update(phase.done, note=f"pairs that agree on {column}")
-                search.refine(self.atoms.edges(agreeing_pairs(self.slots, column)))
+                learnt.append(self.atoms.edges(agreeing_pairs(self.slots, column, self.folded)))
                 covered[column] = atoms
+        if learnt:
+            search.refine(np.unique(np.concatenate(learnt), axis=0))
 
     @cached_property
     def _agreeing(self) -> dict[str, tuple[float, np.ndarray]]:

@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
+from rowlaw.engine.cells import count_in_cells, in_cells
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.inequality import coordinates, descending
 from rowlaw.kernels import dominance
@@ -43,6 +44,8 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
         if per_row:
             tally[rule.s] = 1
         return Count(len(rule.s), tally)
+    if groups is None and in_cells(rule):
+        return Count(count_in_cells(rule, tally), tally)
     if rule.s is rule.t and all(c.columns.same for c in rule.comparisons):
         if len(rule.differences) == 1 and not rule.inequalities:
             return Count(_unlike(rule, groups, tally), tally)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rowlaw.engine.cells import in_cells
 from rowlaw.engine.compile import Compiled, Scales, compile_rule
 from rowlaw.engine.count import count
 from rowlaw.engine.plan import plan
 from rowlaw.engine.refine import PairBatch, pairs, partners
 from rowlaw.engine.split import split
-from rowlaw.engine.trie import build, walk
+from rowlaw.engine.trie import Node, build, walk
 from rowlaw.engine.witness import Pair, counterexamples
 from rowlaw.relation.groups import Groups
 from rowlaw.relation.projections import Projections
@@ -221,8 +222,8 @@ class _Work:
         return [compile_rule(d, known, self.part.left, self.part.right) for _, d in task.denials]
 
 
-def _walk(compiled: Sequence[Compiled], visit: Callable[[int, Groups | None], None]) -> None:
-    for node in build(compiled):
+def _walk(tries: Sequence[Node], compiled: Sequence[Compiled], visit: Callable[[int, Groups | None], None]) -> None:
+    for node in tries:
         first = compiled[next(node.all_rules())]
         if first.denial.arity == 1 or (len(node.rules) == 1 and not node.children):
             visit(node.rules[0], None)  # nothing to share
@@ -250,7 +251,7 @@ class _Counting(_Work):
             for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
                 keep(0, piece(), None)
         else:
-            _walk(compiled, lambda number, groups: keep(number, compiled[number], groups))
+            _walk(_counted(compiled), compiled, lambda number, groups: keep(number, compiled[number], groups))
         return found
 
 
@@ -270,13 +271,18 @@ class _Looking(_Work):
             if len(some):
                 found.append((task.denials[number][0], some))
 
-        _walk(compiled, visit)
+        _walk(build(compiled), compiled, visit)
         return found
+
+
+def _counted(compiled: Sequence[Compiled]) -> list[Node]:
+    """Tries for counting: what is counted in cells needs nobody's groups."""
+    return build(compiled, alone=in_cells)
 
 
 def _tasks(denials: Sequence[tuple[int, Denial]], compiled: Sequence[Compiled], slots: int) -> list[_Task]:
     """Tasks of about equal length, the longest first: tries as they are, single rules cut where they would be the last to end."""
-    tries = [list(node.all_rules()) for node in build(compiled)]
+    tries = [list(node.all_rules()) for node in _counted(compiled)]
     whole = sum(seconds(rule) for rule in compiled)
     tasks = []
     for numbers in tries:

@@ -20,6 +20,7 @@ from rowlaw.relation.groups import Groups
 
 BHSM_VALUES = 10_000  # distinct values above which bins pay (FACET section 6.2)
 IEJOIN_VALUES = 1 << 13  # distinct values above which IEJoin beats a sequence of HSM (FACET section 6.2)
+SKETCHED = 1 << 16  # rows that say enough about which columns to begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ def order_equalities(rule: Compiled) -> tuple[Comparison, ...]:
 
 def _greedy(equalities: Sequence[Comparison], rows: np.ndarray) -> list[Comparison]:
     """GreedyHLL: pairs of predicates by how few rows they leave and how little they cost (FACET section 6.2)."""
+    rows = rows[:: max(1, len(rows) // SKETCHED)]
     n = max(1, len(rows))
 
     def rank(pair: tuple[Comparison, Comparison]) -> float:

@@ -34,17 +34,18 @@ class Node:
             yield from child.all_rules()
 
 
-def build(rules: Sequence[Compiled], order: Order = "cost") -> list[Node]:
+def build(rules: Sequence[Compiled], order: Order = "cost", alone: Callable[[Compiled], bool] | None = None) -> list[Node]:
     """The roots of the tries of some rules: independent of each other, so each may run on its own.
 
-    Rules share a trie only if the same rows may stand for ``s`` and ``t``. A rule without equalities is a root by itself.
+    Rules share a trie only if the same rows may stand for ``s`` and ``t``. A rule without equalities, or one that is better off
+    ``alone``, is a root by itself.
     """
     frequency = Counter(c.predicate for rule in rules for c in rule.equalities)
     roots: dict[tuple[int, int], Node] = {}
-    alone: list[Node] = []
+    single: list[Node] = []
     for number, rule in enumerate(rules):
-        if not rule.equalities:
-            alone.append(Node(rules=[number]))
+        if not rule.equalities or (alone is not None and alone(rule)):
+            single.append(Node(rules=[number]))
             continue
         equal = order_equalities(rule)
         if order == "frequency":
@@ -54,7 +55,7 @@ def build(rules: Sequence[Compiled], order: Order = "cost") -> list[Node]:
             node = node.children.setdefault(c.predicate, Node([c]))
         node.rules.append(number)
     branches = [child for root in roots.values() for child in root.children.values()]
-    return [_compressed(branch) for branch in branches] + alone
+    return [_compressed(branch) for branch in branches] + single
 
 
 def _compressed(node: Node) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import evidence as kernels
-from rowlaw.relation.groups import Side, Sorted
+from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
 from rowlaw.spark.jobs import DriverThreads, Workers
 
 TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
 AGREEING_TILE = 256  # rows, where only equal values are wanted: longer tiles compare more that is not
 TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
+WALKED = 8  # pairs that tiles compare while one is walked to
 TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
 
 
@@ -59,27 +62,57 @@ def all_pairs(
     return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
 
 
-def agreeing_pairs(slots: Slots, column: str, workers: Workers | None = None, tile: int = AGREEING_TILE) -> np.ndarray:
-    """The distinct signatures of all ordered pairs of different rows that agree on a column, and of some that do not.
+def agreeing_pairs(
+    slots: Slots, column: str, folded: Folded | None = None, workers: Workers | None = None, tile: int = AGREEING_TILE
+) -> np.ndarray:
+    """The distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some that do not.
 
-    Rows are laid out by the column, and tiles are compared with themselves and with those after them that share a value: so
-    every pair of equal values is in one of the pairs of tiles. Time is about the sum of the squares of the groups' sizes.
+    Rows are laid out by the column. Small groups are walked pair by pair; otherwise tiles are compared with themselves and with those after
+    them that share a value, so that every pair of equal values is in one of the pairs of tiles. Either way the time is about the sum
+    of the squares of the groups' sizes. ``folded`` are the distinct rows, where the caller has them already.
     """
     workers = workers or DriverThreads()
-    codes = slots.relation.codes(column)
-    work = Tiles(slots, None, None, tile, kernels.DIRECT, column)
-    rows = work.folded.rows
-    begins = np.arange(0, len(rows), tile)
-    low, high = codes[rows[begins]], codes[rows[np.minimum(begins + tile, len(rows)) - 1]]
-    last = np.searchsorted(low, high, side="right")  # the first tile that has no value in common
-    tile_pairs = np.array([(i, j) for i in range(len(begins)) for j in range(i, max(i + 1, last[i]))], np.int64).reshape(-1, 2)
-    parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
-    found = workers.map(work, [tile_pairs[i::parts] for i in range(parts)], f"evidence of rows that agree on {column}")
-    again = work.folded.rows[work.folded.weights > 1]
+    folded = _laid_out(slots, folded or fold(slots), column)
+    codes = slots.relation.codes(column)[folded.rows]
+    starts = np.concatenate((np.flatnonzero(np.diff(codes, prepend=-2)), [len(codes)]))
+    sizes = np.diff(starts)
+    pairs = int(sizes @ (sizes - 1)) // 2
+    work: Callable[[np.ndarray], tuple[np.ndarray, Any]]
+    if pairs * WALKED < len(codes) * tile / 2 + pairs:
+        work = Walked(slots, folded.rows, np.repeat(starts[1:], sizes).astype(np.int32))
+        distances = np.arange(1, sizes.max(initial=1))
+        tasks = [distances[i :: workers.slots] for i in range(workers.slots)]
+    else:
+        work = Tiles(slots, None, None, tile, kernels.DIRECT, folded)
+        tile_pairs = _sharing(codes, tile)
+        parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
+        tasks = [tile_pairs[i::parts] for i in range(parts)]
+    again = folded.rows[folded.weights > 1]
     signatures = [evidence_of_pairs(slots, again, again)]
-    for one_way, _ in found:
+    for one_way, _ in workers.map(work, tasks, f"evidence of rows that agree on {column}"):
         signatures += [one_way, slots.reverse(one_way)]
-    return np.unique(np.concatenate(signatures), axis=0)
+    return EvidenceSet.of(every := np.concatenate(signatures), np.ones(len(every), np.int64)).signatures
+
+
+def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
+    """Distinct rows by a column and, as far as one key goes, by the columns of fewest values: tiles then have few values."""
+    by = slots.relation.codes(column)
+    columns = [Sorted(by, int(by.max(initial=-1)) + 2)]
+    for more in sorted((Sorted(c, int(c.max(initial=-1)) + 2) for c in slots.columns), key=lambda c: c.width):
+        if span(1, [*columns, more]).bit_length() <= KEY_BITS:
+            columns.append(more)
+    order = Side(folded.rows, np.array([0, len(folded.rows)], np.int64)).sorted_by(columns)[1]
+    return Folded(folded.rows[order], folded.weights[order])
+
+
+def _sharing(codes: np.ndarray, tile: int) -> np.ndarray:
+    """The pairs of tiles that share a value, where rows are laid out by their codes."""
+    begins = np.arange(0, len(codes), tile)
+    low, high = codes[begins], codes[np.minimum(begins + tile, len(codes)) - 1]
+    number = np.maximum(np.searchsorted(low, high, side="right") - np.arange(len(begins)), 1)
+    first = np.repeat(np.arange(len(begins)), number)
+    second = first + np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
+    return np.stack((first, second), axis=1).astype(np.int64)
 
 
 def fold(slots: Slots) -> Folded:
@@ -107,6 +140,25 @@ def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.n
     return columns, slots.left, slots.right + number
 
 
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """The work of a task: the signatures of the pairs of rows that stand at given distances in one group."""
+
+    slots: Slots
+    rows: np.ndarray
+    ends: np.ndarray  # for each place, where its group ends
+
+    def __call__(self, distances: np.ndarray) -> tuple[np.ndarray, None]:
+        packed = Packed.of(self.slots, self.rows)
+        table, used = kernels.new_table(1 << 12, packed.words), 0
+        places = np.arange(len(self.rows), dtype=np.int32)
+        left = places
+        for d in distances.tolist():
+            left = left[self.ends[left] > left + d]
+            table, used, _, _ = kernels.count_pairs(packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used)
+        return packed.signatures(kernels.entries(table, used)[0]), None
+
+
 @dataclass(frozen=True, slots=True)
 class Folded:
     """Distinct rows in the order of tiles, and how often each occurs."""
@@ -124,7 +176,7 @@ class Tiles:
     multiplicity: np.ndarray | None
     tile: int
     direct: int
-    by: str | None = None  # a column to lay the rows out by
+    layout: Folded | None = None  # the rows, if it is known already how they fold and stand
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -136,15 +188,14 @@ class Tiles:
     @cached_property
     def folded(self) -> Folded:
         """Equal rows as one, sorted by the columns of fewest values first; those that occur once come before the others."""
+        if self.layout is not None:
+            return self.layout
         rows = np.arange(self.slots.relation.rows) if self.rows is None else self.rows
         weights = np.ones(len(rows), np.int64) if self.multiplicity is None else np.asarray(self.multiplicity, np.int64)
         present = weights > 0
         rows, weights = np.asarray(rows)[present].astype(np.int32), weights[present]
         columns = [Sorted(c, int(c[rows].max(initial=-1)) + 2) for c in self.slots.columns]
         columns.sort(key=lambda c: c.width)
-        if self.by is not None:
-            codes = self.slots.relation.codes(self.by)
-            columns.insert(0, Sorted(codes, int(codes.max(initial=-1)) + 2))
         if len(rows) and columns:
             order = Side(rows, np.array([0, len(rows)], np.int64)).sorted_by(columns)[1]
             rows, weights = rows[order], weights[order]
@@ -155,10 +206,8 @@ class Tiles:
             first[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(first)
         rows, weights = rows[starts], np.add.reduceat(weights, starts) if len(starts) else weights
-        if self.by is None:
-            order = np.argsort(weights > 1, kind="stable")
-            rows, weights = rows[order], weights[order]
-        return Folded(rows, weights)
+        order = np.argsort(weights > 1, kind="stable")
+        return Folded(rows[order], weights[order])
 
     @cached_property
     def _codes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -185,5 +234,5 @@ class Tiles:
         low, high, unknown = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.bool_)
         for i, column in enumerate(self.slots.columns):
             kernels.ranges(column[rows], self.tile, self.slots.unknown, low[i], high[i], unknown[i])
-        single = np.array([bool((weights[k * self.tile : (k + 1) * self.tile] == 1).all()) for k in range(number)], np.bool_)
+        single = np.maximum.reduceat(weights, np.arange(0, len(weights), self.tile)) == 1 if number else np.zeros(0, np.bool_)
         return (low, high, unknown), weights, single

@@ -32,10 +32,12 @@ def extend_keys(keys: Any, rows: Any, codes: Any, width: Any, descending: bool) 
 
 
 @njit(cache=True, nogil=True)
-def stripped(keys: Any, order: Any, rows: Any, divisor: Any) -> Any:
-    """Groups of at least two rows whose (sorted) keys agree but for what ``divisor`` cuts off: a row alone is in no pair."""
+def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any) -> Any:
+    """Groups of at least two rows whose (sorted) keys agree but for what ``divisor`` cuts off: a row alone is in no pair.
+
+    ``out`` is room for as many rows as there are keys.
+    """
     n = len(keys)
-    out = np.empty(n, np.int32)
     starts = np.empty(1024, np.int64)
     starts[0] = 0
     kept, groups = 0, 0
@@ -170,6 +172,30 @@ def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
                     per_row[rows[k]] += 2 * others
             i = j
     return total
+
+
+@njit(cache=True, nogil=True)
+def cell_counts(keys: Any, counts: Any) -> None:
+    """How often each key occurs."""
+    for i in range(len(keys)):
+        counts[keys[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def sum_products(cells: Any, each: Any) -> int:
+    """The rows of each cell times the pairs of each of its rows."""
+    total = np.int64(0)
+    for i in range(len(cells)):
+        if cells[i]:
+            total += np.int64(cells[i]) * np.int64(each[i])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def take_cells(keys: Any, cells: Any, rows: Any, out: Any) -> None:
+    """What its cell says, for each row."""
+    for i in range(len(keys)):
+        out[rows[i]] = cells[keys[i]]
 
 
 @njit(cache=True, nogil=True)

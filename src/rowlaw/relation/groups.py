@@ -15,6 +15,7 @@ from rowlaw.kernels import groups as kernels
 from rowlaw.kernels.sort import sort_keys
 
 KEY_BITS = 64
+SELECTIVE = 4  # possible keys for each row beyond which few rows share one: better sort by those alone, and by the rest what is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,23 @@ class Side:
 
         Columns that do not fit into 64 bits together are sorted one after the other, the last first.
         """
-        if _span(self.groups, columns).bit_length() > KEY_BITS and len(columns) > 1:
+        if span(self.groups, columns).bit_length() > KEY_BITS and len(columns) > 1:
             _, first = Side(self.rows, self.starts).sorted_by(columns[1:])
             side = Side(self.rows[first], self.starts)
             keys, order = side.sorted_by(columns[:1])
             return keys, first[order]
-        span = _span(self.groups, columns)
-        bits = max(1, (span - 1).bit_length())
+        keys, bits = self.keys(columns)
+        return sort_keys(keys, bits)
+
+    def keys(self, columns: Sequence[Sorted]) -> tuple[np.ndarray, int]:
+        """For each place a number that orders by group and then by the columns, and how many bits the numbers have."""
+        bits = max(1, (span(self.groups, columns) - 1).bit_length())
         keys = np.zeros(len(self.rows), np.uint32 if bits <= 32 else np.uint64)
         if self.groups > 1:
             kernels.group_numbers(self.starts, keys)
         for column in columns:
             kernels.extend_keys(keys, self.rows, column.codes, keys.dtype.type(column.width), column.descending)
-        return sort_keys(keys, bits)
+        return keys, bits
 
     @property
     def groups(self) -> int:
@@ -61,11 +66,16 @@ class Sorted:
     descending: bool = False
 
 
-def _span(groups: int, columns: Sequence[Sorted]) -> int:
-    span = max(1, groups)
+def span(groups: int, columns: Sequence[Sorted]) -> int:
+    """How many keys there can be."""
+    many = max(1, groups)
     for column in columns:
-        span *= column.width
-    return span
+        many *= column.width
+    return many
+
+
+def _stripped(keys: np.ndarray, order: np.ndarray, rows: np.ndarray, divisor: int = 1) -> Side:
+    return Side(*kernels.stripped(keys, order, rows, keys.dtype.type(divisor), np.empty(len(keys), np.int32)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,24 +134,25 @@ class Groups:
         refined, rest = self, list(equal)
         while rest:
             batch = [rest.pop(0)]
-            while rest and _span(refined.number, [c.of_s for c in (*batch, rest[0])]).bit_length() <= KEY_BITS:
+            while rest and _together(refined, batch, rest[0]):
                 batch.append(rest.pop(0))
             refined = refined._agreeing(batch)
         return refined
 
     def refine_arranged(self, equal: Sequence[Compared], columns: Sequence[Sorted]) -> Groups:
         """Of one side: the rows that agree on ``equal``, laid out within each group in order of ``columns``, in one sort if it fits."""
-        if _span(self.number, [*(c.of_s for c in equal), *columns]).bit_length() > KEY_BITS:
+        possible = span(self.number, [c.of_s for c in equal])
+        if (len(equal) > 1 and possible > SELECTIVE * self.rows) or (possible * span(1, columns)).bit_length() > KEY_BITS:
             side = self.refine(equal).s.arranged(columns)
         else:
             keys, order = self.s.sorted_by([*(c.of_s for c in equal), *columns])
-            side = Side(*kernels.stripped(keys, order, self.s.rows, keys.dtype.type(_span(1, columns))))
+            side = _stripped(keys, order, self.s.rows, span(1, columns))
         return Groups(side, side)
 
     def _agreeing(self, equal: Sequence[Compared]) -> Groups:
         s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
         if self.reflexive and all(c.same for c in equal):
-            side = Side(*kernels.stripped(s_keys, s_order, self.s.rows, s_keys.dtype.type(1)))
+            side = _stripped(s_keys, s_order, self.s.rows)
             return Groups(side, side)
         t_keys, t_order = self.t.sorted_by([c.of_t for c in equal])
         s_rows, s_starts, t_rows, t_starts = kernels.matched(s_keys, s_order, self.s.rows, t_keys, t_order, self.t.rows)
@@ -160,3 +171,9 @@ class Groups:
             return self.s.rows
         marks = np.full(rows, -1, np.int32)
         return kernels.same_group(self.s.rows, self.s.starts, self.t.rows, self.t.starts, marks)
+
+
+def _together(groups: Groups, batch: Sequence[Compared], more: Compared) -> bool:
+    """Whether another column goes into the same key: it must fit, and what is sorted so far should leave many rows together."""
+    keys = span(groups.number, [c.of_s for c in batch])
+    return keys <= SELECTIVE * groups.rows and (keys * more.width).bit_length() <= KEY_BITS
