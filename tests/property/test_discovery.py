@@ -70,16 +70,21 @@ def test_literals(table, nulls, strategy):
     assert rules == expected(table, space, nulls)
 
 
-@given(table=small, nulls=nulls(), error=st.sampled_from([0.01, 0.1, 0.2, 0.34, 0.5]))
-def test_approximate(table, nulls, error):
-    rules, space = found(table, SpaceOptions(cross=False), nulls, error=error)
+@given(table=small, nulls=nulls(), error=st.sampled_from([0.01, 0.1, 0.2, 0.34, 0.5]), strategy=st.sampled_from(["pairs", "sample"]))
+def test_approximate(table, nulls, error, strategy):
+    rules, space = found(table, SpaceOptions(cross=False), nulls, error=error, strategy=strategy)
     assert rules == expected(table, space, nulls, error)
 
 
 @settings(max_examples=40)
-@given(table=tables(max_rows=6, max_columns=2, types=["integer"]), nulls=nulls(), error=st.sampled_from([0.1, 0.34]))
-def test_approximate_across_columns(table, nulls, error):
-    rules, space = found(table, SpaceOptions(overlap=0.0, single_row=True), nulls, error=error)
+@given(
+    table=tables(max_rows=6, max_columns=2, types=["integer"]),
+    nulls=nulls(),
+    error=st.sampled_from([0.1, 0.34]),
+    strategy=st.sampled_from(["pairs", "sample"]),
+)
+def test_approximate_across_columns(table, nulls, error, strategy):
+    rules, space = found(table, SpaceOptions(overlap=0.0, single_row=True), nulls, error=error, strategy=strategy)
     assert rules == expected(table, space, nulls, error)
 
 

@@ -1,13 +1,26 @@
-"""Rules that few pairs break: minimal sets that hit all evidence but a share of at most ``error`` of the pairs (g1)."""
+"""Rules that few pairs break: minimal sets that hit all evidence but a share of at most ``error`` of the pairs (g1).
+
+With the evidence of all pairs at hand they are enumerated from it. On tables too large for that, search and engine
+talk: a set that too many pairs break is a lower bound, and every rule that is wanted has an atom outside it (dualize and advance, Gunopulos
+et al., TODS 2003); the search proposes the smallest sets that do, and the engine counts what breaks them.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
+from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels.approximate import enumerate_approximate
+
+ASKED_AT_ONCE = 500  # rules per question to the engine
+SURE = 3.0  # standard deviations of a sample
 
 
 def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline: Deadline) -> np.ndarray:
@@ -42,3 +55,76 @@ def _contradicting(atoms: Atoms, sizes: np.ndarray) -> np.ndarray:
     together = np.full(len(sizes), 0b111)
     np.bitwise_and.at(together, atoms.slot, np.array([int(p.op) for p in atoms.predicates], np.int64))
     return np.where(together == 0, sizes, sizes + 1)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Finds the same sets without the evidence of all pairs: the engine counts.
+
+    ``sample`` is the evidence of random pairs. It only says by which atoms a broken set is worth enlarging.
+    """
+
+    engine: Engine
+    atoms: Atoms
+    sample: EvidenceSet
+    budget: int
+    deadline: Deadline
+
+    def run(self, propose: Callable[[np.ndarray], np.ndarray], told: Callable[[int, int], None]) -> np.ndarray:
+        """All minimal sets. ``propose`` takes new edges and gives the minimal hitting sets of all edges so far."""
+        good: set[bytes] = set()
+        sets = propose(self._edges(np.zeros((1, self.atoms.words), np.uint64)))  # all pairs break the empty rule
+        while not self.deadline.passed:
+            fresh = sets[[s.tobytes() not in good for s in sets]]
+            broken = []
+            for start in range(0, len(fresh), ASKED_AT_ONCE):
+                if self.deadline.passed:
+                    break
+                some = fresh[start : start + ASKED_AT_ONCE]
+                few = self._violations(some) <= self.budget
+                good.update(s.tobytes() for s in some[few])
+                broken.append(some[~few])
+                told(len(good), len(fresh))
+            too_many = np.concatenate(broken) if broken else fresh[:0]
+            if not len(too_many):
+                break
+            sets = propose(self._edges(too_many))
+        return sets[[s.tobytes() in good for s in sets]]
+
+    def _violations(self, sets: np.ndarray) -> np.ndarray:
+        rules = self.atoms.denials(sets)
+        others = self.engine.relation.rows - 1  # a row that breaks a rule about single rows does so beside every other row
+        counts = self.engine.count(rules, per_row=False)
+        return np.array([found.pairs * (others if rule.arity == 1 else 1) for rule, found in zip(rules, counts, strict=True)], np.int64)
+
+    def _edges(self, broken: np.ndarray) -> np.ndarray:
+        """What every rule must have an atom of: all that is outside a set which too many pairs break, as large as can be had."""
+        larger = np.unique(self.atoms.pack([self._enlarged(s) for s in self.atoms.unpack(broken)]), axis=0)
+        larger = larger[larger.any(axis=1)]
+        too_many = self._violations(larger) > self.budget
+        return np.unique(~np.concatenate((larger[too_many], broken)) & self._all, axis=0)
+
+    def _enlarged(self, members: np.ndarray) -> np.ndarray:
+        """A set with further atoms, as long as the sample says that clearly too many pairs break it."""
+        satisfied, counts = self._satisfied
+        share = self.budget / max(1, self.engine.relation.rows * (self.engine.relation.rows - 1))
+        total = max(1, int(counts.sum()))
+        enough = total * share + SURE * (total * share * (1 - share)) ** 0.5 + SURE**2
+        members = members.copy()
+        left = satisfied[:, members].all(axis=1)
+        while True:
+            weights = counts[left] @ satisfied[left]
+            weights[members] = 0
+            best = int(np.argmax(weights))
+            if weights[best] < enough:
+                return np.flatnonzero(members)
+            members[best] = True
+            left &= satisfied[:, best]
+
+    @cached_property
+    def _satisfied(self) -> tuple[np.ndarray, np.ndarray]:
+        return ~self.atoms.unpack(self.atoms.edges(self.sample.signatures)), np.asarray(self.sample.counts)
+
+    @cached_property
+    def _all(self) -> np.ndarray:
+        return self.atoms.pack([range(len(self.atoms.predicates))])[0]

@@ -104,6 +104,14 @@ class Atoms:
         place = {predicate: v for v, predicate in enumerate(self.predicates)}
         return np.array([place[predicate.exchanged] for predicate in self.predicates], np.int64)
 
+    def exchanged(self, sets: np.ndarray) -> np.ndarray:
+        """The sets that sets become when ``s`` and ``t`` are exchanged."""
+        found = np.zeros_like(sets)
+        bits = self.unpack(sets)
+        for v, image in enumerate(self.exchange):
+            found[:, image // 64] |= bits[:, v].astype(np.uint64) << np.uint64(image % 64)
+        return found
+
     def pack(self, sets: Iterable[Iterable[int]]) -> np.ndarray:
         """Sets of vertices as words."""
         found = []
@@ -123,10 +131,7 @@ class Atoms:
         """One of each two sets that become each other when ``s`` and ``t`` are exchanged."""
         if not len(sets):
             return sets
-        exchanged = np.zeros_like(sets)
-        bits = self.unpack(sets)
-        for v, image in enumerate(self.exchange):
-            exchanged[:, image // 64] |= bits[:, v].astype(np.uint64) << np.uint64(image % 64)
+        exchanged = self.exchanged(sets)
         smaller = np.where(_less(exchanged, sets)[:, None], exchanged, sets)
         return np.unique(smaller, axis=0)
 

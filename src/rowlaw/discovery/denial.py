@@ -16,10 +16,11 @@ from typing import Literal
 
 import numpy as np
 
-from rowlaw.discovery.approximate import approximate_sets
+from rowlaw.discovery.approximate import Counting, approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
+from rowlaw.discovery.search import Hypergraph, refine
+from rowlaw.discovery.shared import sampled, searched
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import Sampler
@@ -27,7 +28,7 @@ from rowlaw.evidence.tiles import agreeing_pairs, all_pairs, evidence_of_pairs, 
 from rowlaw.progress import Phase, Progress
 from rowlaw.rules.implication import is_trivial, minimal
 from rowlaw.rules.model import Column, Denial, Op, Predicate
-from rowlaw.spark.jobs import cores
+from rowlaw.spark.jobs import Workers, cores
 
 Strategy = Literal["auto", "pairs", "sample"]
 
@@ -36,6 +37,9 @@ ALWAYS_PAIRS = 0.3  # seconds of comparing all pairs that need no second thought
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
 ASKED_AT_ONCE = 500  # rules per question to the engine
 COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
+SAMPLE_SECONDS = 1e-5  # a row, for sampling
+LONG = 1e3  # seconds: nobody knows how long a search takes, so it is taken for long where others could help
+COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts what breaks approximate rules
 TRIED = 16  # rules asked about to find out how long an answer takes
 
 
@@ -67,7 +71,7 @@ def discover_denials(
     """All minimal denial constraints over a predicate space that at most a share ``error`` of the ordered pairs break."""
     run = _Run(engine, Atoms.of(engine.relation, space, engine.nulls), deadline or Deadline(), progress or Progress(quiet=True), seed)
     # with less than two rows there are no pairs, and a share of them means nothing
-    found = run.approximate(error) if error > 0 and engine.relation.rows > 1 else run.exact(strategy)
+    found = run.approximate(error, strategy) if error > 0 and engine.relation.rows > 1 else run.exact(strategy)
     found.denials = found.atoms.denials(found.sets)
     if not found.atoms.weak:
         found.denials = minimal(found.denials)
@@ -84,10 +88,11 @@ class Search:
     atoms: Atoms
     edges: np.ndarray
     deadline: Deadline
+    workers: Workers
     sets: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sets = minimal_hitting_sets(self._graph(self.edges), self._stop, cores()).sets
+        self.sets = searched(self._graph(self.edges), self.deadline, self.workers)
 
     def refine(self, edges: np.ndarray) -> None:
         """Take new edges into account."""
@@ -125,9 +130,8 @@ class _Run:
         if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
             return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
         with self.progress.phase("sample"):
-            sampler = Sampler(self.slots, self.seed)
-            sampler.run()
-            evidence = sampler.evidence
+            rows = self.engine.relation.rows
+            evidence = sampled(self.slots, self.seed, self.engine.workers_for(SAMPLE_SECONDS * rows))
         with self.progress.phase("search"):
             search = self._search(evidence)
         check = self._check_seconds(search) if not self.deadline.passed else 0.0
@@ -138,7 +142,7 @@ class _Run:
 
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
-            evidence = all_pairs(self.slots)
+            evidence = self._all_pairs()
         with self.progress.phase("search"):
             search = self._search(evidence)
         return Denials(self.atoms, "pairs", why, self._chosen(search.sets), evidence, all_pairs=True)
@@ -185,7 +189,7 @@ class _Run:
             rules = np.count_nonzero(self._has_any(sets, [atoms]) & ~self._has_any(sets, covered.values()))
             if COVER_SECONDS + seconds < rules * each:
                 phase.update(phase.done, note=f"pairs that agree on {column}")
-                learnt.append(self.atoms.edges(agreeing_pairs(self.slots, column, self.folded)))
+                learnt.append(self.atoms.edges(agreeing_pairs(self.slots, column, self.folded, self.engine.workers_for(seconds))))
                 covered[column] = atoms
         if learnt:
             search.refine(np.unique(np.concatenate(learnt), axis=0))
@@ -209,26 +213,47 @@ class _Run:
             found |= ((sets & line) == line).all(axis=1)
         return found
 
-    def approximate(self, error: float) -> Denials:
-        with self.progress.phase("evidence"):
-            evidence = all_pairs(self.slots)
+    def approximate(self, error: float, strategy: Strategy) -> Denials:
         rows = self.engine.relation.rows
+        # the count of pairs that a share allows, as the comparison "violations / pairs <= error" has it in floats
+        budget = int(error * rows * (rows - 1))
+        while (budget + 1) / (rows * (rows - 1)) <= error:
+            budget += 1
+        while budget and budget / (rows * (rows - 1)) > error:
+            budget -= 1
+        if strategy == "sample" or (strategy == "auto" and self.pair_seconds > COUNTED_SECONDS):
+            return self._approximate_by_counting(budget, "asked for" if strategy == "sample" else f"all {rows:,} rows have too many pairs")
+        with self.progress.phase("evidence"):
+            evidence = self._all_pairs()
         with self.progress.phase("search"):
-            # the count of pairs that a share allows, as the comparison "violations / pairs <= error" has it in floats
-            budget = int(error * rows * (rows - 1))
-            while (budget + 1) / (rows * (rows - 1)) <= error:
-                budget += 1
-            while budget and budget / (rows * (rows - 1)) > error:
-                budget -= 1
             sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, self.deadline))
         why = "errors are counted over all pairs"
         return Denials(self.atoms, "pairs", why, self._chosen(self._not_empty(sets)), evidence, all_pairs=True)
+
+    def _approximate_by_counting(self, budget: int, why: str) -> Denials:
+        with self.progress.phase("sample"):
+            sampler = Sampler(self.slots, self.seed)
+            sampler.random()
+            evidence = sampler.evidence
+        search = Search(self.atoms, np.zeros((0, self.atoms.words), np.uint64), self.deadline, self.engine.workers_for(LONG))
+
+        def propose(edges: np.ndarray) -> np.ndarray:
+            search.refine(np.unique(np.concatenate((edges, self.atoms.exchanged(edges))), axis=0))
+            return self._chosen(search.sets)
+
+        with self.progress.phase("complete") as phase:
+            counting = Counting(self.engine, self.atoms, evidence, budget, self.deadline)
+            sets = counting.run(propose, lambda good, asked: phase.update(good, note=f"{asked:,} rules asked about"))
+        return Denials(self.atoms, "sample", why, sets, evidence, all_pairs=False)
+
+    def _all_pairs(self) -> EvidenceSet:
+        return all_pairs(self.slots, workers=self.engine.workers_for(self.pair_seconds))
 
     def _search(self, evidence: EvidenceSet) -> Search:
         edges = self.atoms.edges(evidence.signatures)
         if self.engine.relation.rows == 1:
             edges = np.concatenate((edges, self._edges_of_one_row()))
-        return Search(self.atoms, edges, self.deadline)
+        return Search(self.atoms, edges, self.deadline, self.engine.workers_for(LONG))
 
     def _edges_of_one_row(self) -> np.ndarray:
         """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row does not satisfy."""

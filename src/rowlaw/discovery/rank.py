@@ -80,8 +80,8 @@ def succinctness(denial: Denial) -> float:
     """The length of the shortest possible rule divided by the rule's: rows, distinct columns and literals, and operators."""
     symbols: set[object] = {"s", "t"} if denial.arity == 2 else {"s"}
     for p in denial.predicates:
-        for operand in (p.left, p.right):
-            symbols.add(operand.name if isinstance(operand, Column) else operand)
+        symbols.add(p.left.name)
+        symbols.add(p.right.name if isinstance(p.right, Column) else p.right)
     return min(1.0, SHORTEST / (len(symbols) + len(denial.predicates)))
 
 

@@ -89,6 +89,7 @@ class Engine:
     session: SparkSession | None = None
     workers: Workers | None = None
     _scales: Scales = field(init=False, repr=False)
+    _shipped: list[SparkSession] = field(default_factory=list, init=False, repr=False)  # whose workers have the relation
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scales", Scales(self.relation, self.nulls))
@@ -195,9 +196,17 @@ class Engine:
                 return SparkTasks(session)
         return DriverThreads()
 
+    def workers_for(self, seconds: float) -> Workers:
+        """Who does so much work on the relation; wherever that is, the relation is there."""
+        workers = self._workers(seconds)
+        if isinstance(workers, SparkTasks):
+            self.ship(workers.session)
+        return workers
+
     def ship(self, session: SparkSession) -> None:
         """Make sure that workers have the relation: they see its folder, or they are sent its files."""
-        if not _is_local(session):
+        if not _is_local(session) and session not in self._shipped:
+            self._shipped.append(session)
             folder, tasks = SharedFolder.make(self.relation.folder), SparkTasks(session)
             if not all(tasks.map(lambda _: folder.visible, [0] * tasks.slots, "look for shared files")):
                 send_files(session, self.relation.folder)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 Row: TypeAlias = Literal["s", "t"]
 Kind: TypeAlias = Literal["key", "fd", "od", "dc"]
@@ -40,6 +40,8 @@ class Op(enum.IntEnum):
     GT = 0b100
     NE = 0b101
     GE = 0b110
+
+    __hash__ = int.__hash__  # that of an enum is a call into Python, and rules are hashed by the million
 
     @property
     def symbol(self) -> str:
@@ -160,6 +162,9 @@ def _fits(value: Decimal | int) -> bool:
 
 Operand: TypeAlias = Column | Constant
 
+_ONE: dict[str, frozenset[Row]] = {"s": frozenset({"s"}), "t": frozenset({"t"})}
+_BOTH: frozenset[Row] = frozenset({"s", "t"})
+
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
@@ -172,6 +177,7 @@ class Predicate:
     left: Column
     op: Op
     right: Operand
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         left: Operand = self.left
@@ -179,6 +185,14 @@ class Predicate:
             object.__setattr__(self, "left", self.right)
             object.__setattr__(self, "right", left)
             object.__setattr__(self, "op", self.op.swapped)
+        object.__setattr__(self, "_hash", hash((self.left, self.op, self.right)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Hashes of text differ from process to process: they are not sent along."""
+        return Predicate, (self.left, self.op, self.right)
 
     def __str__(self) -> str:
         return f"{self.left} {self.op.symbol} {self.right}"
@@ -186,8 +200,9 @@ class Predicate:
     @property
     def rows(self) -> frozenset[Row]:
         """The rows it speaks of: one for a single-row predicate, two otherwise."""
-        right = {self.right.row} if isinstance(self.right, Column) else set()
-        return frozenset({self.left.row} | right)
+        if isinstance(self.right, Column) and self.right.row != self.left.row:
+            return _BOTH
+        return _ONE[self.left.row]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -197,7 +212,7 @@ class Predicate:
     @property
     def same_column(self) -> bool:
         """Whether it compares one column of two rows: the most common shape."""
-        return isinstance(self.right, Column) and self.right.name == self.left.name and len(self.rows) == 2
+        return isinstance(self.right, Column) and self.right.name == self.left.name and self.right.row != self.left.row
 
     @property
     def exchanged(self) -> Predicate:
@@ -270,7 +285,7 @@ class Denial:
     @property
     def arity(self) -> int:
         """2 for a rule about pairs of rows, 1 for a rule about single rows."""
-        return len(frozenset().union(*(p.rows for p in self.predicates)))
+        return len(_ONE["s"].union(*(p.rows for p in self.predicates)))  # a rule about one row speaks of s
 
     @property
     def columns(self) -> tuple[str, ...]:
