@@ -1,11 +1,15 @@
 """Discovery as a user sees it: the papers' examples, ranking, near misses, partial results."""
 
+import os
+import signal
 import threading
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import rowlaw
+from rowlaw.discovery import denial
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.errors import RowlawError
 from rowlaw.rules import canonical, implies, parse
@@ -33,10 +37,50 @@ STAFF_RULES = [
 @pytest.mark.parametrize("strategy", ["pairs", "sample"])
 def test_the_staff_of_hydra(strategy):
     assert set(rowlaw.check(STAFF, STAFF_RULES).counts.values()) == {0}
-    found = rowlaw.discover(STAFF, strategy=strategy, progress=False)
+    found = rowlaw.discover(STAFF, kinds=["dc"], strategy=strategy, progress=False)
     for text in STAFF_RULES:
         (wanted,) = parse(text).denials
         assert any(implies(rule.rule, wanted) for rule in found), text
+
+
+# IncDC, Tables 1 and 2: seven rows, and three that come later.
+TAX_COLUMNS = ["Name", "Date", "SSN", "NUM", "MS", "ST", "ZIP", "SAL", "RATE", "TXA", "STX", "CTX"]
+TAX_ROWS = [
+    ("Sadam", 20140410, 719975883, 1448, "S", "CO", 80612, 32000, 1.24, 3000, 400, 2000),
+    ("Duparc", 20140224, 303975883, 1401, "M", "CO", 80612, 50000, 1.42, 1500, 0, 0),
+    ("Hannen", 20140413, 701178073, 1486, "M", "ND", 58671, 30000, 1.21, 3400, 0, 0),
+    ("Beke", 20130403, 801350874, 1386, "M", "UT", 84308, 55000, 2.04, 1300, 0, 40),
+    ("Sadam", 20140329, 719975883, 1427, "S", "CO", 80612, 7500, 1.21, 0, 50, 0),
+    ("Hannen", 20130404, 701178073, 1386, "S", "ND", 58671, 6500, 0.24, 900, 0, 1000),
+    ("Motwani", 20150324, 970122634, 1547, "M", "CO", 80209, 95000, 2.85, 1100, 0, 0),
+    ("Uckun", 20130322, 435849162, 1368, "M", "UT", 84308, 40000, 1.43, 3300, 0, 0),
+    ("Hannen", 20140218, 701178073, 1478, "S", "ND", 58671, 33000, 2.05, 1400, 40, 40),
+    ("Beke", 20150213, 801350874, 1533, "S", "UT", 84308, 32000, 1.23, 3200, 0, 1000),
+]
+PHI_1, PHI_2 = "fd (SSN) -> Name", "fd (ZIP) -> ST"
+PHI_3 = "not (s.TXA > t.TXA and s.SAL < t.SAL and s.RATE > t.RATE)"
+PHI_4 = "not (s.SSN = t.SSN and s.Date < t.Date and s.NUM >= t.NUM)"
+PHI_5 = "not (s.STX = t.STX and s.STX > t.CTX and s.MS != t.MS)"
+PHI_3_IN_STATE, PHI_3_ON_DATE = (PHI_3[:-1] + f" and s.{c} = t.{c})" for c in ("ST", "Date"))
+
+
+@pytest.mark.parametrize("strategy", ["pairs", "sample"])
+@pytest.mark.parametrize(
+    ("rows", "hold"),
+    [(7, [PHI_1, PHI_2, PHI_3, PHI_4, PHI_5]), (10, [PHI_1, PHI_2, PHI_3_IN_STATE, PHI_3_ON_DATE, PHI_4, PHI_5])],
+)
+def test_the_tax_table_of_incdc(rows, hold, strategy):
+    """Each rule is looked for among the columns it names, as in the paper's Example 3: on so few rows far too many rules hold."""
+    table = pa.table(dict(zip(TAX_COLUMNS, map(list, zip(*TAX_ROWS[:rows], strict=True)), strict=True)))
+    for text in hold:
+        (wanted,) = parse(text).denials
+        columns = list(wanted.columns)
+        found = rowlaw.discover(table, kinds=["dc"], columns=columns, overlap=0.1, strategy=strategy, progress=False)
+        assert any(implies(rule.rule, wanted) for rule in found), text
+    result = rowlaw.check(table, {"phi3": PHI_3, **{f"R{i}": text for i, text in enumerate(hold)}})
+    assert all(result.counts[f"R{i}"] == 0 for i in range(len(hold)))
+    pairs = sorted((row["s_row"], row["t_row"]) for batch in result.pairs("phi3") for row in batch.to_pylist())
+    assert pairs == ([] if rows == 7 else [(7, 1), (8, 3)])
 
 
 def test_discovered_rules_check_clean():
@@ -49,7 +93,7 @@ def test_discovered_rules_check_clean():
 
 
 def test_both_strategies_find_the_same():
-    one, other = (rowlaw.discover(STAFF, strategy=s, progress=False) for s in ("pairs", "sample"))
+    one, other = (rowlaw.discover(STAFF, kinds=["dc"], strategy=s, progress=False) for s in ("pairs", "sample"))
     assert {canonical(r.rule) for r in one} == {canonical(r.rule) for r in other}
     assert (one.strategy, other.strategy) == ("pairs", "sample")
 
@@ -65,7 +109,7 @@ def test_best_first_with_reasons():
 def test_rules_that_restate_others_are_folded():
     rows = [(z, s, a, b) for z, s in (("1", "x"), ("2", "x"), ("3", "y"), ("4", "y")) for a, b in ((1, 5), (2, 6), (3, 7))]
     table = pa.table(dict(zip(("zip", "state", "low", "high"), map(list, zip(*rows, strict=True)), strict=True)))
-    found = rowlaw.discover(table, progress=False)
+    found = rowlaw.discover(table, kinds=["dc"], progress=False)
     hidden = {id for ids in found.folded.values() for id in ids}
     assert all(len(found[id].rule.predicates) >= 2 for id in hidden)
     order = [r.id for r in found]
@@ -77,9 +121,9 @@ def test_approximate_rules_have_exact_errors():
     city = ["a" if i % 2 else "b" for i in range(rows)]
     table = pa.table({"zip": [str(i % 2) for i in range(rows)], "city": ["typo", *city[1:]]})
     (wanted,) = parse("fd (zip) -> city").denials
-    exact = rowlaw.discover(table, progress=False)
+    exact = rowlaw.discover(table, kinds=["dc"], progress=False)
     assert not any(implies(r.rule, wanted) for r in exact)
-    found = rowlaw.discover(table, error=0.05, progress=False)
+    found = rowlaw.discover(table, kinds=["dc"], error=0.05, progress=False)
     rule = next(r for r in found if implies(r.rule, wanted))
     assert rule.error == rowlaw.check(table, rule.rule)["R1"].error > 0
 
@@ -104,5 +148,22 @@ def test_a_deadline_is_heard_in_kernels():
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_tables_without_pairs(rows):
-    found = rowlaw.discover(STAFF.slice(0, rows), cross=False, progress=False)
+    found = rowlaw.discover(STAFF.slice(0, rows), kinds=["dc"], cross=False, progress=False)
     assert all(len(r.rule.predicates) == 1 for r in found)
+
+
+def test_ctrl_c_gives_what_is_proven(monkeypatch):
+    """A table of so many rules that nobody waits for the last. The signal comes once the search has begun, from a thread."""
+    random = np.random.default_rng(5)
+    table = pa.table({f"c{i}": random.integers(0, 300, 3_000) for i in range(18)})
+    before, usual = signal.getsignal(signal.SIGINT), denial.searched
+
+    def searched(*arguments):
+        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return usual(*arguments)
+
+    monkeypatch.setattr(denial, "searched", searched)
+    found = rowlaw.discover(table, kinds=["dc"], cross=False, top=40, progress=False)
+    assert found.partial
+    assert set(rowlaw.check(table, found).counts.values()) == {0}
+    assert signal.getsignal(signal.SIGINT) is before

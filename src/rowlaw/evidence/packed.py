@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from rowlaw.evidence.slots import Slots
-from rowlaw.kernels import evidence as kernels
+from rowlaw.kernels import sample as sampling
 
 _WORD = 64
 
@@ -67,7 +67,7 @@ class Packed:
         for columns, at in ((self.slots.left, 0), (self.slots.right, self.right))[: 2 if self.right else 1]:
             for c, column in enumerate(columns):
                 null = np.uint64(2) << np.uint64(self.guard[c]) if self.nullable[c] else np.uint64(0)
-                kernels.pack(self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, found[:, at + self.word[c]])
+                sampling.pack(self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, found[:, at + self.word[c]])
         return found
 
     def field(self, slot: int) -> tuple[int, np.uint64, np.uint64]:
@@ -82,5 +82,5 @@ class Packed:
     def signatures(self, keys: np.ndarray) -> np.ndarray:
         """The signatures that keys of pairs stand for."""
         found = np.empty((len(keys), self.slots.words), np.uint64)
-        kernels.signatures_from(keys, self.word, self.guard, self.slots.ordered, self.nullable, found)
+        sampling.signatures_from(keys, self.word, self.guard, self.slots.ordered, self.nullable, found)
         return found

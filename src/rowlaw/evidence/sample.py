@@ -16,6 +16,7 @@ from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import evidence as kernels
+from rowlaw.kernels import sample as sampling
 
 PARTNERS = 20  # random partners of a row: Hydra section 4.2
 EFFICIENCY = 0.005  # new evidences for each pair compared, below which a focus is given up: Hydra section 4.3
@@ -109,7 +110,7 @@ class Sampler:
                 slot = left.pop(int(self._random.choice(np.flatnonzero(counts == counts.min()))))
                 self._followed[last, slot] += 1
                 ordered = np.empty_like(rows)
-                kernels.sort_by(rows, *self._packed.field(slot), self._clusters(slot), ordered)
+                sampling.sort_by(rows, *self._packed.field(slot), self._clusters(slot), ordered)
                 rows, last = ordered, slot
                 found.append(self._compare(rows, self._places[:-1], self._places[1:]))
             if _efficiency(found) < self.neighbours:
@@ -134,7 +135,7 @@ class Sampler:
         s_rows = self._random.integers(0, n, min(n, BATCH)).astype(np.int32)
         t_rows = np.empty_like(s_rows)
         values, seed = self._packed.values(focus.slot), np.uint64(self._random.integers(1 << 62))
-        kernels.draw(values, self._order(focus.slot), self._clusters(focus.slot), focus.strategy, s_rows, seed, t_rows)
+        sampling.draw(values, self._order(focus.slot), self._clusters(focus.slot), focus.strategy, s_rows, seed, t_rows)
         return _efficiency([self._compare(self._packed.matrix, s_rows, t_rows)])
 
     def _clusters(self, slot: int) -> np.ndarray:
@@ -152,14 +153,14 @@ class Sampler:
     def _compare(self, rows: np.ndarray, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[int, int]:
         """Compare pairs of packed rows; how many evidences are new, and how many pairs were compared."""
         packed, before = self._packed, self._used
-        self._keys, self._keys_used, new, compared = kernels.count_pairs(
+        self._keys, self._keys_used, new, compared = sampling.count_pairs(
             rows, packed.right, packed.masks, s_rows, t_rows, self._keys, self._keys_used
         )
         self._note(packed.signatures(new), 1)
         return self._used - before, compared
 
     def _note(self, signatures: np.ndarray, mark: int) -> None:
-        self._found, self._used = kernels.note(self._found, self._used, np.ascontiguousarray(signatures), *self._mirror, np.uint64(mark))
+        self._found, self._used = sampling.note(self._found, self._used, np.ascontiguousarray(signatures), *self._mirror, np.uint64(mark))
 
     def _fresh(self) -> np.ndarray:
         """The signatures that are new, which then are known."""

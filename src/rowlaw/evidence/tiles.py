@@ -13,6 +13,7 @@ from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import evidence as kernels
+from rowlaw.kernels import sample as sampling
 from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
 from rowlaw.spark.jobs import DriverThreads, Workers
 
@@ -155,7 +156,7 @@ class Walked:
         left = places
         for d in distances.tolist():
             left = left[self.ends[left] > left + d]
-            table, used, _, _ = kernels.count_pairs(packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used)
+            table, used, _, _ = sampling.count_pairs(packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used)
         return packed.signatures(kernels.entries(table, used)[0]), None
 
 
