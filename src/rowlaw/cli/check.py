@@ -12,13 +12,16 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from rowlaw.cli.formats import check_text, word
 from rowlaw.cli.options import started, write
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
 from rowlaw.violations import Result, Verdict, check
+from rowlaw.violations.sides import printed
 
 WIDE = 100  # columns when the output is not a terminal
 SHOWN_RULES = 5  # broken rules whose clashes are printed
+STYLES = {"holds": "green", "tolerated": "yellow", "warning": "yellow", "broken": "red"}
 
 
 def run(
@@ -44,7 +47,11 @@ def run(
             if not os.path.isdir(os.path.dirname(violations) or "."):
                 raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(violations), hint=": the folder for --violations does not exist")
             result.write_violations(violations)
-        write(result.to_json(sample) if format == "json" else _text(result, sample, out), out)
+        if format == "table":
+            text = _text(result, sample, out)
+        else:
+            text = result.to_json(sample) if format == "json" else check_text(result, format, sample=sample, source=source)
+        write(text, out)
         return result.exit_code
     finally:
         result.close()
@@ -84,34 +91,26 @@ def _verdicts(result: Result) -> Table:
     for column in ("violations", "rows"):
         next(c for c in table.columns if c.header == column).justify = "right"
     for verdict in result.verdicts:
-        word, style = ("holds", "green") if not verdict.violations else ("tolerated", "yellow") if not verdict.broken else ("broken", "red")
-        if verdict.broken and verdict.named.severity == "warn":
-            word, style = "warning", "yellow"
-        table.add_row(verdict.id, Text(word, style), f"{verdict.violations:,}", f"{verdict.rows:,}", Text(str(verdict.named.rule)))
+        law = Text(" ".join(str(verdict.named.rule).split()))
+        table.add_row(Text(verdict.id), Text(word(verdict), STYLES[word(verdict)]), f"{verdict.violations:,}", f"{verdict.rows:,}", law)
     return table
 
 
 def _clashes(result: Result, verdict: Verdict, sample: int) -> Group:
-    """Some violations: a row of the table under the other, only the compared columns."""
-    found = result.clashes(verdict.id, sample)
-    columns = list(dict.fromkeys(name[2:] for name in found.column_names if name not in ("s_row", "t_row")))
-    table = Table("", "row", *columns, box=None, pad_edge=False, header_style="dim")
-    for clash in found.to_pylist():
-        for row in ("s", "t"):
-            if f"{row}_row" in clash:
-                cells = [_cell(clash, row, column) for column in columns]
-                table.add_row(row, str(clash[f"{row}_row"]), *cells)
+    """Some violations: the two rows side by side, a line for each comparison, and the cells that clash marked."""
+    clashes = result.side_by_side(verdict.id, sample)
+    table = Table.grid(padding=(0, 2))
+    for justify in ("left", "left", "center", "left", "left"):
+        table.add_column(justify=justify)  # type: ignore[arg-type]
+    for clash in clashes:
+        rows = [Text("") if row is None else Text(f"row {printed(row)}", style="dim") for row in (clash.s_row, clash.t_row)]
+        table.add_row(" ", rows[0], "", rows[1])
+        for line in clash.lines:
+            style = "bold red" if line.marked else ""
+            other = line.right if line.right != line.left else ""
+            values = [Text(printed(value), style=style) for value in (line.left_value, line.right_value)]
+            table.add_row(Text(f"  {printed(line.left)}"), values[0], Text(line.op, style), values[1], Text(printed(other), style="dim"))
         table.add_row()
     head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.named.rule))
     because = [Text(f"because {verdict.named.because}", style="dim")] if verdict.named.because else []
     return Group(head, *because, table)
-
-
-def _cell(clash: dict[str, Any], row: str, column: str) -> Text:
-    """A value, marked where the two rows differ: that is where the clash is."""
-    name, other = f"{row}_{column}", f"{'t' if row == 's' else 's'}_{column}"
-    if name not in clash:
-        return Text("")
-    text = "null" if clash[name] is None else str(clash[name])
-    text = "".join(c if c.isprintable() else "�" for c in text)[:60]
-    return Text(text, style="bold red" if other in clash and clash[other] != clash[name] else "")

@@ -9,6 +9,9 @@ import typer
 from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Nulls
 
+CHECK_FORMATS = ("table", "json", "csv", "markdown", "junit", "github")
+RULE_FORMATS = ("table", "json", "csv", "markdown")  # of commands that print rules
+
 Source = Annotated[
     str, typer.Argument(help="A file, folder or glob (CSV, Parquet, JSON lines, ORC, Arrow, Delta), a catalog table or a JDBC address.")
 ]

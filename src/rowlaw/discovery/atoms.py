@@ -23,6 +23,7 @@ from rowlaw.rules.model import Denial, Nulls, Op, Predicate, predicate_key
 EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as evidence writes them; LESS stands for "different" without order
 WEAK = (Op.LE, Op.GE, Op.NE)
 EQUALITY = (Op.EQ, Op.NE)
+WRITTEN_AT_ONCE = 1 << 14  # sets turned into rules together
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,23 +137,30 @@ class Atoms:
         return np.unique(smaller, axis=0)
 
     @cached_property
-    def _written(self) -> list[dict[int, tuple[int, Predicate]]]:
-        """For each slot and set of accepted outcomes the predicate, with its place in the canonical order of all."""
+    def _written(self) -> tuple[np.ndarray, list[Predicate]]:
+        """All predicates in canonical order, and for each slot and set of accepted outcomes the place of its predicate among them."""
         found = [{mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, 7)} for slot in self.slots.slots]
-        order = {p: n for n, p in enumerate(sorted((p for ops in found for p in ops.values()), key=predicate_key))}
-        return [{mask: (order[p], p) for mask, p in ops.items()} for ops in found]
+        ordered = sorted((p for ops in found for p in ops.values()), key=predicate_key)
+        order = {p: n for n, p in enumerate(ordered)}
+        places = np.full((len(found), 8), len(ordered), np.int32)  # mask 7: the slot says nothing
+        for i, ops in enumerate(found):
+            for mask, p in ops.items():
+                places[i, mask] = order[p]
+        return places, ordered
 
     def denials(self, sets: np.ndarray) -> list[Denial]:
         """The rules of sets of vertices (none of them forbidden)."""
-        ops = np.array([int(p.op) for p in self.predicates])
+        places, ordered = self._written
         found = []
-        for members in self.unpack(sets):
-            masks: dict[int, int] = {}
-            for v in np.flatnonzero(members).tolist():
-                slot = int(self.slot[v])
-                masks[slot] = masks.get(slot, 0b111) & int(ops[v])
-            written = sorted(self._written[slot][mask] for slot, mask in masks.items())
-            found.append(Denial.canonical(tuple(p for _, p in written)))
+        for start in range(0, len(sets), WRITTEN_AT_ONCE):
+            members = self.unpack(sets[start : start + WRITTEN_AT_ONCE])
+            masks = np.full((len(members), len(self.slots)), 0b111, np.uint8)
+            for v, predicate in enumerate(self.predicates):
+                masks[:, self.slot[v]] &= np.where(members[:, v], np.uint8(predicate.op), np.uint8(0b111))
+            lines = np.sort(places[np.arange(len(self.slots)), masks], axis=1)
+            lengths = np.count_nonzero(masks != 0b111, axis=1)
+            for line, length in zip(lines.tolist(), lengths.tolist(), strict=True):
+                found.append(Denial.canonical(tuple(map(ordered.__getitem__, line[:length]))))
         return found
 
 

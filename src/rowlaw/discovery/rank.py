@@ -62,18 +62,9 @@ def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: 
     coverage, support = np.zeros(len(denials)), np.zeros(len(denials))
     for i in np.argsort(-rough, kind="stable")[:COVERED_RULES]:
         coverage[i], support[i] = view.coverage(denials[i])
-    score = rough + WEIGHTS["coverage"] * coverage
-    return [
-        Rank(
-            score=round(float(score[i]), 6),
-            succinctness=float(succinct[i]),
-            coverage=float(coverage[i]),
-            surprise=float(surprise[i]),
-            expected=float(expected[i]),
-            support=round(float(support[i]) * scale),
-        )
-        for i in range(len(denials))
-    ]
+    score = np.round(rough + WEIGHTS["coverage"] * coverage, 6)
+    columns = (score, succinct, coverage, surprise, expected, np.round(support * scale).astype(np.int64))
+    return [Rank(*line) for line in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def succinctness(denial: Denial) -> float:

@@ -8,6 +8,7 @@
 from rowlaw.rules.bind import bind
 from rowlaw.rules.files import load, save
 from rowlaw.rules.implication import canonical, implies, is_trivial, minimal
+from rowlaw.rules.lexicographic import set_based
 from rowlaw.rules.model import (
     Column,
     Constant,
@@ -29,7 +30,7 @@ from rowlaw.rules.model import (
     quote,
 )
 from rowlaw.rules.parse import Parsed, parse, parse_located
-from rowlaw.rules.render import Dialect, english, sql
+from rowlaw.rules.render import Dialect, english, sql, sql_condition
 from rowlaw.rules.ruleset import NamedRule, RuleSet, Severity
 
 __all__ = [
@@ -66,5 +67,7 @@ __all__ = [
     "parse_located",
     "quote",
     "save",
+    "set_based",
     "sql",
+    "sql_condition",
 ]

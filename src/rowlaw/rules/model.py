@@ -272,7 +272,7 @@ class Denial:
     @staticmethod
     def canonical(predicates: tuple[Predicate, ...]) -> Denial:
         """A denial constraint whose predicates are known to be in canonical form: discovery makes many thousands."""
-        if all(p.rows == {"t"} for p in predicates):
+        if predicates[0].rows is _ONE["t"] and all(p.rows is _ONE["t"] for p in predicates):
             return Denial(predicates)
         found = object.__new__(Denial)
         object.__setattr__(found, "predicates", predicates)
@@ -285,7 +285,8 @@ class Denial:
     @property
     def arity(self) -> int:
         """2 for a rule about pairs of rows, 1 for a rule about single rows."""
-        return len(_ONE["s"].union(*(p.rows for p in self.predicates)))  # a rule about one row speaks of s
+        rows = self.predicates[0].rows
+        return 2 if any(p.rows is not rows for p in self.predicates) else len(rows)
 
     @property
     def columns(self) -> tuple[str, ...]:

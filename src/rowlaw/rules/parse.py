@@ -97,6 +97,16 @@ def parse_located(text: str, file: str | None = None, line: int | None = None, r
     return _Parser(source, tokenize(text, source)).rule()
 
 
+def parse_sort(text: str) -> list[SortColumn]:
+    """The columns of a sort list, as after ``ORDER BY``.
+
+    >>> [str(column) for column in parse_sort("year asc, `week no` desc")]
+    ['year', '`week no` desc']
+    """
+    source = Source(text)
+    return _Parser(source, tokenize(text, source)).sort_list()
+
+
 class _Parser:
     """Walks the tokens once; each method reads one construct and leaves ``at`` behind it."""
 
@@ -177,6 +187,18 @@ class _Parser:
             self.limit(len(columns), "columns")
             if self.take_one("]", ",", expected="',' or ']', 'asc' or 'desc'").text == "]":
                 return columns
+
+    def sort_list(self) -> list[SortColumn]:
+        """Sort columns up to the end of the text."""
+        columns: list[SortColumn] = []
+        while True:
+            columns.append(SortColumn(self.name(), self.descending()))
+            self.limit(len(columns), "columns")
+            token = self.next()
+            if token.kind == "end":
+                return columns
+            if token.text != ",":
+                self.fail("',', 'asc', 'desc' or the end", token, "; a name with blanks or signs goes in backticks")
 
     def names(self, close: str, empty: bool = True) -> list[str]:
         names: list[str] = []

@@ -129,6 +129,7 @@ def sql(
     nulls: Nulls = "unknown",
     dialect: Dialect = "spark",
     floats: Collection[str] = frozenset(),
+    origin: str | None = None,
 ) -> str:
     """A query for all violations: ``s_row``, ``t_row`` and the compared values as ``s.column`` and ``t.column``.
 
@@ -140,20 +141,19 @@ def sql(
         A column that tells rows apart and has no nulls. Without one, rows are numbered by the query.
     floats
         Columns of floats: their NaN counts as null. In standard SQL it is recognised by how it prints.
+    origin
+        What stands after FROM, as it is, instead of the table's quoted name: a template of another tool.
 
     Text compares by code point in Spark and DuckDB; elsewhere the database's collation decides.
     """
-    for option, value, known in (("nulls", nulls, get_args(Nulls)), ("dialect", dialect, get_args(Dialect))):
-        if value not in known:
-            raise RowlawError("BAD_OPTION", option=option, value=value, problem=f"expected one of {', '.join(known)}")
-    name: Callable[[str], str] = _backticked if dialect == "spark" else _double_quoted
+    _check_options(nulls, dialect)
+    name = _quoting(dialect)
     parts = table.split(".") if isinstance(table, str) else list(table)
     rows, row = _unused("rowlaw_rows", parts), _unused("rowlaw_row", rule.columns)
     arity = max((d.arity for d in rule.denials), default=2)
 
     def column(c: str) -> str:
-        nan = f"CAST({name(c)} AS VARCHAR(32)) IN ('NaN', 'nan')" if dialect == "ansi" else f"isnan({name(c)})"
-        return f"CASE WHEN {nan} THEN NULL ELSE {name(c)} END AS {name(c)}" if c in floats else f"{name(c)} AS {name(c)}"
+        return f"{_value(c, name, dialect, floats)} AS {name(c)}"
 
     def operand(o: Operand) -> str:
         return f"{o.row}.{name(o.name)}" if isinstance(o, Column) else _literal(o, dialect)
@@ -170,8 +170,43 @@ def sql(
     counter = name(row_id) if row_id is not None else "monotonically_increasing_id()" if dialect == "spark" else "row_number() OVER ()"
     body = ", ".join([f"{counter} AS {row}", *map(column, rule.columns)])
     once = " MATERIALIZED" if dialect == "duckdb" else ""
-    head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {'.'.join(map(name, parts))}\n)\n"  # noqa: S608  every name is quoted above
+    source = origin if origin is not None else ".".join(map(name, parts))
+    head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {source}\n)\n"  # noqa: S608  every name is quoted above
     return head + "\nUNION ALL\n".join(map(select, rule.denials or (None,)))
+
+
+def sql_condition(denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect = "spark", floats: Collection[str] = frozenset()) -> str:
+    """What is true of a row that breaks a rule about single rows, for a ``WHERE`` or, negated, a ``CHECK``.
+
+    >>> from rowlaw.rules.parse import parse
+    >>> sql_condition(parse("not (s.low > s.high and s.low != 0)"), dialect="ansi")
+    '"high" < "low" AND "low" <> 0'
+    """
+    _check_options(nulls, dialect)
+    name = _quoting(dialect)
+
+    def operand(o: Operand) -> str:
+        return _value(o.name, name, dialect, floats) if isinstance(o, Column) else _literal(o, dialect)
+
+    return " AND ".join(_condition(p, operand, nulls, dialect) for p in denial.predicates)
+
+
+def _check_options(nulls: Nulls, dialect: Dialect) -> None:
+    for option, value, known in (("nulls", nulls, get_args(Nulls)), ("dialect", dialect, get_args(Dialect))):
+        if value not in known:
+            raise RowlawError("BAD_OPTION", option=option, value=value, problem=f"expected one of {', '.join(known)}")
+
+
+def _quoting(dialect: Dialect) -> Callable[[str], str]:
+    return _backticked if dialect == "spark" else _double_quoted
+
+
+def _value(column: str, name: Callable[[str], str], dialect: Dialect, floats: Collection[str]) -> str:
+    """A column whose NaN, if it may have one, is null."""
+    if column not in floats:
+        return name(column)
+    nan = f"CAST({name(column)} AS VARCHAR(32)) IN ('NaN', 'nan')" if dialect == "ansi" else f"isnan({name(column)})"
+    return f"CASE WHEN {nan} THEN NULL ELSE {name(column)} END"
 
 
 def _compared(rule: Rule) -> list[Column]:

@@ -21,8 +21,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rowlaw.errors import RowlawError, nearest
-from rowlaw.rules.model import Kind, Nulls, Rule
-from rowlaw.rules.parse import Parsed, parse_located
+from rowlaw.rules.consequences import Consequences
+from rowlaw.rules.lexicographic import shortest
+from rowlaw.rules.model import Kind, Nulls, Rule, SortColumn
+from rowlaw.rules.parse import Parsed, parse_located, parse_sort
 
 Severity: TypeAlias = Literal["error", "warn"]
 
@@ -91,6 +93,7 @@ class RuleSet:
     nulls: Nulls = "unknown"
     settings: Mapping[str, Any] = field(default_factory=dict)
     _by_id: dict[str, NamedRule] = field(init=False, compare=False)
+    _consequences: Consequences | None = field(init=False, compare=False, default=None)  # made when it is first asked for
 
     def __post_init__(self) -> None:
         if self.nulls not in get_args(Nulls):
@@ -156,9 +159,63 @@ class RuleSet:
         more = [f"  ... and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else []
         return "\n".join([f"RuleSet of {len(self):,} rule{'' if len(self) == 1 else 's'}, nulls={self.nulls!r}", *lines, *more])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first rules."""
+        from rowlaw.rules.notebook import rules_html
+
+        return rules_html(self)
+
     def of_kind(self, *kinds: Kind) -> RuleSet:
         """The rules of these kinds, in the same order, under the same settings."""
         return replace(self, rules=tuple(r for r in self.rules if r.kind in kinds))
+
+    def implies(self, rule: Ruleish) -> bool:
+        """Whether a rule follows from these, without looking at any data.
+
+        >>> rules = RuleSet.of(["fd (week) -> month", "od {}: month ~ week"])
+        >>> rules.implies("od [week] -> [month]"), rules.implies("od [month] -> [week]")
+        (True, False)
+
+        True is certain. False is certain for functional, order and lexicographic order dependencies if the rules are all
+        functional dependencies and order compatibilities that were discovered, exactly and without a limit; otherwise it says that the
+        rules do not decide it. Rules that some pairs may break (``error``, ``tolerate``) prove nothing and are not used.
+        """
+        named = _named("the question", rule)
+        self._check_columns(named.rule.columns)
+        return self._known().include(named.rule)
+
+    def order_by(self, columns: str | Iterable[str | SortColumn], *, also: Iterable[str] = ()) -> list[str]:
+        """The shortest sort list that orders the rows as the given one does: only rows that tie by the given list may change places.
+
+        >>> rules = RuleSet.of(["fd (week) -> month", "od {}: month ~ week"])
+        >>> rules.order_by(["month asc", "week asc", "name desc"])
+        ['week', 'name desc']
+        >>> rules.order_by("week, month desc")
+        ['week']
+
+        It uses the columns of the given list, in any order and direction, and those of ``also``. With ``nulls="unknown"`` the rules say
+        nothing about null, so the answer is for rows without null in these columns; with ``nulls="equal"`` it is for
+        all rows, with nulls first where the order ascends.
+        """
+        items = [columns] if isinstance(columns, str) else list(columns)
+        wanted = [c for item in items for c in ([item] if isinstance(item, SortColumn) else parse_sort(item))]
+        others = list(also)
+        self._check_columns([*(c.name for c in wanted), *others])
+        return [str(c) for c in shortest(wanted, others, self._known())]
+
+    def _known(self) -> Consequences:
+        if self._consequences is None:
+            exact = (r.rule for r in self.rules if not r.error and not r.tolerate)
+            object.__setattr__(self, "_consequences", Consequences(exact, self.nulls))
+        assert self._consequences is not None
+        return self._consequences
+
+    def _check_columns(self, names: Iterable[str]) -> None:
+        """Discovered rules know their table's columns; others do not, and take any name."""
+        table: tuple[str, ...] = getattr(self, "columns", ())
+        for name in names:
+            if table and name not in table:
+                raise RowlawError("UNKNOWN_COLUMN", column=name, hint=nearest(name, table))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rules to a YAML file."""

@@ -74,15 +74,16 @@ class Clashes:
 
     def first(self, limit: int) -> pa.Table:
         """Violations of the worst rows; a pair that is broken in both directions is shown in one."""
-        return self.table(*self._worst(limit))
+        return self.table(*self.worst(limit))
 
     def sample(self, limit: int) -> list[list[Any]]:
         """The labels of :meth:`first`."""
-        s, t = self._worst(limit)
+        s, t = self.worst(limit)
         labels = [self.engine.relation.row_labels(rows).to_pylist() for rows in ((s,) if self.single else (s, t))]
         return [list(pair) for pair in zip(*labels, strict=True)]
 
-    def _worst(self, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def worst(self, limit: int, each: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of rows by position: the rows in most violations with their partners, or at most ``each`` of them."""
         none = np.zeros(0, np.int32)
         if not self.found.pairs or limit < 1:
             return none, none
@@ -91,10 +92,11 @@ class Clashes:
             return worst[:limit], worst[:limit]
         chosen: dict[tuple[int, int], None] = {}
         for row in worst:
+            most = limit if each is None else min(limit, len(chosen) + each)
             for s, t in self.engine.partners(self.rule, int(row)):
                 if (t, s) not in chosen:
                     chosen[s, t] = None
-                if len(chosen) == limit:
+                if len(chosen) == most:
                     break
             if len(chosen) == limit:
                 break

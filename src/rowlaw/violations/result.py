@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from rowlaw.engine.engine import Engine, Found
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules import NamedRule
 from rowlaw.rules.model import Rule
+from rowlaw.rules.notebook import SHOWN, Code, notebook_table
 from rowlaw.violations.clashes import Clashes
+from rowlaw.violations.sides import Clash, side_by_side
 
 if TYPE_CHECKING:
     import os
@@ -105,9 +108,24 @@ class Result:
         more = [f"  ... and {len(self.verdicts) - 20:,} more"] if len(self.verdicts) > 20 else []
         return "\n".join([f"Result: {len(self.broken)} of {len(self.verdicts)} rules broken, {self.table_rows:,} rows", *lines, *more])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: verdicts that are known already, those on broken rules first."""
+        ordered = sorted(self.verdicts, key=lambda v: -v.violations)
+        caption = f"{len(self.broken):,} of {len(self.verdicts):,} rules broken, {self.table_rows:,} rows"
+        rows = [
+            [v.id, "holds" if not v.violations else "broken" if v.broken else "tolerated", f"{v.violations:,}", f"{v.rows:,}", Code(v.rule)]
+            for v in ordered[:SHOWN]
+        ]
+        return notebook_table(caption, ["rule", "verdict", "violations", "rows", "law"], rows, len(ordered) - SHOWN)
+
     def clashes(self, id: str, limit: int = SAMPLE) -> pa.Table:
         """Up to ``limit`` violations of a rule with the compared values side by side, those of the worst rows first."""
         return self._clashes(id).first(limit)
+
+    def side_by_side(self, id: str, limit: int = SAMPLE) -> list[Clash]:
+        """The same violations as comparisons: the values of the two rows beside each other, and where they clash."""
+        clashes = self._clashes(id)
+        return side_by_side(clashes, *clashes.worst(limit))
 
     def pairs(self, id: str) -> Iterator[pa.RecordBatch]:
         """All violations of a rule, batch by batch, with the compared values side by side; never all in memory."""
@@ -173,6 +191,11 @@ class Result:
 
     def to_json(self, sample: int = SAMPLE) -> str:
         return json.dumps(self.to_dict(sample), default=str, ensure_ascii=False)
+
+    def to_html(self, path: str | os.PathLike[str], **options: Any) -> None:
+        """Write an HTML report: one file that needs no network. Options are those of :func:`rowlaw.write_report`."""
+        # by its public name: reports are made of results, so results know nothing of the package that makes them
+        importlib.import_module("rowlaw").write_report(path, self, **options)
 
     def close(self) -> None:
         """Give up the encoded table."""

@@ -1,0 +1,53 @@
+"""``rowlaw report``: a table and rules in, one HTML file out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import Any
+
+from rowlaw.cli.options import started
+from rowlaw.discovery import discover
+from rowlaw.report import write_report
+from rowlaw.rules import Nulls, RuleSet, load
+from rowlaw.violations import check
+
+TOP = 200  # rules that are discovered when none are given: nobody reads more
+
+
+def run(
+    source: str,
+    rules: str | None,
+    *,
+    out: str,
+    state: str | None,
+    nulls: Nulls | None,
+    row_id: str | None,
+    master: str | None,
+    time_limit: float,
+    reading: dict[str, Any],
+    quiet: bool,
+) -> int:
+    """Check the rules of a file, or discover some, and write the report. The exit code is that of ``rowlaw check``."""
+    session = started(master)
+    common: dict[str, Any] = {"row_id": row_id, "session": session, "progress": not quiet, **reading}
+    told: dict[str, Any] = {"title": os.path.basename(source.rstrip("/")) or source, "command": shlex.join(["rowlaw", *sys.argv[1:]])}
+    if state is not None:
+        from rowlaw import Laws
+
+        laws = Laws.open(state)
+        told["history"] = laws.history
+    code = 0
+    if rules is None and state is None:
+        write_report(out, discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common), **told)
+    else:
+        given = load(rules) if rules is not None else laws.rules
+        result = check(source, RuleSet.of(given, nulls=nulls), **common)
+        try:
+            result.to_html(out, **told)
+            code = result.exit_code
+        finally:
+            result.close()
+    print(f"rowlaw: wrote {out}", file=sys.stderr)
+    return code

@@ -1,0 +1,60 @@
+"""Rules as SQL: a query for the violations of each, and a constraint where the database can keep the law itself."""
+
+from __future__ import annotations
+
+from rowlaw.export.target import Export, Plan, Unexpressed, description, row_denial
+from rowlaw.rules import Key, NamedRule, sql_condition
+
+
+def sql_script(plan: Plan) -> Export:
+    """One file: for each rule a comment, a constraint where there is one, and the query."""
+    numbered = plan.row_id is None and plan.dialect == "ansi" and len(plan.rules)
+    parts = ["-- The queries number the rows. A database that may number them twice differently needs a row id.\n"] if numbered else []
+    for named in plan.rules:
+        tolerated = f", tolerates {named.tolerate:g} of the {'rows' if row_denial(named.rule) else 'pairs'}" if named.tolerate else ""
+        lines = [f"-- {named.id} ({named.severity}{tolerated}): {description(named)}", f"--   {_one_line(str(named.rule))}"]
+        found = constraint(plan, named)
+        if isinstance(found, Unexpressed):
+            lines.append(f"-- no constraint: {found.why}")
+        else:
+            lines.append(f"-- as a constraint: {_one_line(_alter(plan, named, found))}")
+        parts.append("\n".join([*lines, plan.query(named.rule) + ";"]) + "\n")
+    return Export("sql", {f"{plan.title}.sql": "\n".join(parts) or "-- no rules\n"})
+
+
+def constraint(plan: Plan, named: NamedRule) -> str | Unexpressed:
+    """The clause of ``CREATE TABLE`` that keeps a rule: ``UNIQUE`` for keys, ``CHECK`` for rules about single rows.
+
+    ``UNIQUE`` lets rows with a null in the key pass, as nulls='unknown' does; for nulls='equal' there is ``NULLS NOT DISTINCT``
+    (SQL:2023). ``CHECK`` never sees an unknown outcome: databases differ in what they make of it.
+    """
+    rule = named.rule
+    if named.tolerate:
+        return Unexpressed(named.id, "a constraint tolerates no violation; use the query")
+    denial = row_denial(rule)
+    if denial is not None:
+        condition = sql_condition(denial, nulls=plan.nulls, dialect=plan.dialect, floats=plan.floats)
+        return f"CHECK (({condition}) IS NOT TRUE)"
+    if not isinstance(rule, Key):
+        return Unexpressed(named.id, "CHECK sees one row at a time, and this rule compares two; use the query")
+    if plan.dialect == "spark":
+        return Unexpressed(named.id, "Spark does not enforce UNIQUE; use the query")
+    if plan.floats.intersection(rule.columns):
+        return Unexpressed(named.id, "UNIQUE takes NaN for a value, a rule takes it for null; use the query")
+    columns = ", ".join('"' + c.replace('"', '""') + '"' for c in rule.columns)
+    if plan.nulls == "unknown":
+        return f"UNIQUE ({columns})"
+    if plan.dialect == "duckdb":
+        return Unexpressed(named.id, "DuckDB's UNIQUE lets rows with nulls pass, and the rule takes nulls as equal; use the query")
+    return f"UNIQUE NULLS NOT DISTINCT ({columns})"
+
+
+def _alter(plan: Plan, named: NamedRule, clause: str) -> str:
+    mark = "`" if plan.dialect == "spark" else '"'
+    name = mark + named.id.replace(mark, mark * 2) + mark
+    return f"ALTER TABLE {plan.quoted_table} ADD CONSTRAINT {name} {clause};"
+
+
+def _one_line(text: str) -> str:
+    """A text that stays inside a comment of one line."""
+    return " ".join(text.splitlines())

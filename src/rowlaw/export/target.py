@@ -1,0 +1,139 @@
+"""What every export needs to know, and what it gives: files, and the rules that the other tool cannot express."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from rowlaw.errors import RowlawError
+from rowlaw.rules import Denial, Dialect, NamedRule, Nulls, Rule, RuleSet, TypeClass, english, sql
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Rules that fit the table, and how to write about them."""
+
+    rules: RuleSet
+    table: str
+    row_id: str | None = None
+    dialect: Dialect = "spark"
+    types: Mapping[str, TypeClass] = field(default_factory=dict)  # of the columns whose types are known
+    floats: frozenset[str] = frozenset()
+
+    @property
+    def nulls(self) -> Nulls:
+        return self.rules.nulls
+
+    @property
+    def title(self) -> str:
+        """The table's name as a file may be called."""
+        return slug(self.table)
+
+    def query(self, rule: Rule, origin: str | None = None) -> str:
+        """All violations of a rule."""
+        return sql(rule, self.table, row_id=self.row_id, nulls=self.nulls, dialect=self.dialect, floats=self.floats, origin=origin)
+
+    def failing(self, named: NamedRule, origin: str | None = None) -> str:
+        """The violations of a rule if there are more than it tolerates, else nothing."""
+        query = self.query(named.rule, origin)
+        if not named.tolerate:
+            return query
+        double = "DOUBLE PRECISION" if self.dialect == "ansi" else "DOUBLE"
+        source = origin if origin is not None else self.quoted_table
+        rows = f"CAST(count(*) AS {double})"
+        pairs = rows if single_row(named.rule) else f"{rows} * (count(*) - 1)"
+        share = f"{Decimal(repr(named.tolerate)):E}"
+        return (
+            "SELECT * FROM (\n"  # noqa: S608  every name is quoted
+            f"SELECT rowlaw_found.*, count(*) OVER () AS rowlaw_violations FROM (\n{query}\n) rowlaw_found\n) rowlaw_counted\n"
+            f"WHERE CAST(rowlaw_violations AS {double}) / (SELECT {pairs} FROM {source}) > {share}"
+        )
+
+    @property
+    def quoted_table(self) -> str:
+        mark = "`" if self.dialect == "spark" else '"'
+        return ".".join(mark + part.replace(mark, mark * 2) + mark for part in self.table.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Unexpressed:
+    """A rule that a tool cannot express, and why."""
+
+    id: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """Files for another tool: name -> text. ``unexpressed`` are the rules that it cannot express, which the files say too."""
+
+    to: str
+    files: Mapping[str, str]
+    unexpressed: tuple[Unexpressed, ...] = ()
+
+    def __str__(self) -> str:
+        if len(self.files) == 1:
+            return next(iter(self.files.values()))
+        return "\n".join(f"# file: {name}\n{text}" for name, text in self.files.items())
+
+    def write(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write a single file under ``path``, several into that folder. Returns the paths."""
+        target = os.fspath(path)
+        if len(self.files) == 1:
+            paths = dict(zip([target], self.files.values(), strict=True))
+        elif os.path.isfile(target):
+            problem = f"{self.to} needs a folder for {len(self.files)} files, and this is a file"
+            raise RowlawError("BAD_OPTION", option="out", value=target, problem=problem)
+        else:
+            paths = {os.path.join(target, *name.split("/")): text for name, text in self.files.items()}
+        for file, text in paths.items():
+            os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
+            with open(f"{file}.part", "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.replace(f"{file}.part", file)
+        return list(paths)
+
+
+def single_row(rule: Rule) -> bool:
+    """Whether the rule speaks of single rows."""
+    return bool(rule.denials) and all(denial.arity == 1 for denial in rule.denials)
+
+
+def row_denial(rule: Rule) -> Denial | None:
+    """The one denial of a rule about single rows."""
+    return rule if isinstance(rule, Denial) and rule.arity == 1 else None
+
+
+def description(named: NamedRule) -> str:
+    """What a rule says and why, in one line."""
+    because = f" Because: {' '.join(named.because.split())}" if named.because and not named.because.startswith(english(named.rule)) else ""
+    return english(named.rule) + because
+
+
+def slug(text: str) -> str:
+    """A text as a file or a test may be called.
+
+    >>> slug("Zip -> City!")
+    'zip_city'
+    """
+    return re.sub(r"[^0-9a-z]+", "_", text.casefold()).strip("_") or "rule"
+
+
+def slugs(rules: RuleSet) -> dict[str, str]:
+    """A name for each rule; no two are equal."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for named in rules:
+        base = name = slug(named.id)[:80]
+        number = 2
+        while name in taken:
+            name, number = f"{base}_{number}", number + 1
+        taken.add(name)
+        found[named.id] = name
+    return found

@@ -1,0 +1,205 @@
+"""What a report says, as one JSON document: numbers in full, lists up to their limits."""
+
+from __future__ import annotations
+
+import datetime as dt
+import platform
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rowlaw import __version__
+from rowlaw.discovery import Discovery
+from rowlaw.report.graph import dependency_graph
+from rowlaw.report.limits import Limits
+from rowlaw.report.plots import plot, table_sample
+from rowlaw.rules import NamedRule, Nulls, RuleSet, english, sql
+from rowlaw.violations import Result, Verdict
+from rowlaw.violations.clashes import Clashes
+from rowlaw.violations.sides import printed, side_by_side
+
+MATRIX = (60, 40)  # rules and columns of the matrix: more cannot be read
+EACH = 2  # pairs of one row: several rows that are wrong say more than one
+ORDER = {"broken": 0, "warning": 1, "tolerated": 2, "unchecked": 3, "holds": 4}
+
+
+def status(verdict: Verdict) -> str:
+    """What the report calls a rule: holds, tolerated, warning or broken."""
+    if not verdict.violations:
+        return "holds"
+    return "tolerated" if not verdict.broken else "broken" if verdict.named.severity == "error" else "warning"
+
+
+def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
+    """The document of a check."""
+    relation = result.engine.relation
+    ordered = sorted(result.verdicts, key=lambda v: (ORDER[status(v)], -v.violations))
+    shown = ordered[: limits.rules]
+    rules, pictured = [], []
+    for number, verdict in enumerate(shown):
+        entry = _rule(verdict.named, result.engine.nulls, with_sql=number < limits.sql_rules)
+        entry |= {"status": status(verdict), "violations": verdict.violations, "rows": verdict.rows, "error": verdict.error}
+        if verdict.violations and number < limits.clash_rules:
+            clashes = Clashes(result.engine, verdict.id, verdict.rule, verdict.found)
+            s, t = clashes.worst(limits.clashes, each=EACH)
+            entry["clashes"] = [_clash(clash, limits.cell) for clash in side_by_side(clashes, s, t)]
+            entry["plot"] = plot(verdict.rule, relation, s, t)
+            pictured.append(entry["plot"])
+        rules.append(entry)
+    columns = [c.name for c in relation.columns]
+    involved = np.zeros(relation.rows, bool)
+    for verdict in result.verdicts:
+        involved[verdict.found.rows] = True
+    return _document(rules, [v.named for v in shown], columns, limits, facts) | {
+        "kind": "check",
+        "table_rows": relation.rows,
+        "nulls": result.engine.nulls,
+        "counts": _counts([status(v) for v in result.verdicts]),
+        "total_rules": len(result.verdicts),
+        "violations": sum(v.violations for v in result.verdicts),
+        "rows_involved": int(involved.sum()),
+        "seconds": {name: round(value, 3) for name, value in result.seconds.items()},
+        "sample": table_sample(relation, pictured, limits.sample),
+        "worst": _worst(result, limits),
+    }
+
+
+def of_rules(found: RuleSet, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
+    """The document of rules that were discovered, or written, and not checked."""
+    shown = found.rules[: limits.rules]
+    rules = []
+    for number, named in enumerate(shown):
+        entry = _rule(named, found.nulls, with_sql=number < limits.sql_rules)
+        rules.append(entry | {"status": _found(named), "error": named.error})
+    extra: dict[str, Any] = {"table_rows": None, "seconds": {}, "near_misses": []}
+    columns = list(dict.fromkeys(name for named in shown for name in named.rule.columns))
+    total = len(found)
+    if isinstance(found, Discovery):
+        columns, total = list(found.columns), found.total
+        near = [{"rule": str(m.rule), "sentence": english(m.rule), "violations": m.violations} for m in found.near_misses]
+        extra = {"table_rows": found.rows, "seconds": {k: round(v, 3) for k, v in found.seconds.items()}, "near_misses": near}
+        extra |= {"predicates": found.predicates, "strategy": found.strategy, "why": found.why, "partial": found.partial}
+        for entry in rules:
+            entry["restated_by"] = list(found.folded.get(entry["id"], ()))
+    statuses = [_found(named) for named in found]
+    return _document(rules, list(shown), columns, limits, facts) | {
+        "kind": "discovery" if isinstance(found, Discovery) else "rules",
+        "nulls": found.nulls,
+        "counts": _counts(statuses),
+        "total_rules": total,
+        **extra,
+    }
+
+
+def history_of(history: Any, limits: Limits) -> dict[str, Any]:
+    """Births and retirements of rules: the history of :class:`rowlaw.Laws`, newest last."""
+    batches = [
+        {
+            "number": batch.number,
+            "at": batch.at.isoformat(timespec="seconds"),
+            "inserted": batch.inserted,
+            "deleted": batch.deleted,
+            "added": batch.added,
+            "removed": batch.removed,
+            "rules": batch.rules,
+        }
+        for batch in history.batches[-limits.events :]
+    ]
+    later = [event for event in history.events if event.batch.number > 0]
+    events = [
+        {
+            "event": event.kind,
+            "id": event.id,
+            "rule": str(event.rule),
+            "sentence": english(event.rule),
+            "batch": event.batch.number,
+            "witness": [{name: printed(value, limits.cell) for name, value in row.items()} for row in event.witness],
+        }
+        for event in later[-limits.events :]
+    ]
+    return {"batches": batches, "total_batches": len(history.batches), "events": events, "total_events": len(later)}
+
+
+def _found(named: NamedRule) -> str:
+    return "unchecked" if named.error is None else "holds" if not named.error else "tolerated"
+
+
+def _counts(statuses: Sequence[str]) -> dict[str, int]:
+    return {name: statuses.count(name) for name in ORDER if name in statuses}
+
+
+def _rule(named: NamedRule, nulls: Nulls, *, with_sql: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "id": named.id,
+        "kind": named.kind,
+        "rule": str(named.rule),
+        "sentence": english(named.rule),
+        "severity": named.severity,
+        "columns": list(named.rule.columns),
+        "ops": [_operators(named, name) for name in named.rule.columns],
+    }
+    facts = {"because": named.because, "support": named.support, "score": named.score, "tolerate": named.tolerate or None}
+    entry |= {name: value for name, value in facts.items() if value is not None}
+    if named.because and named.because.startswith(entry["sentence"]):  # discovery's reasons repeat the sentence
+        entry["because"] = named.because[len(entry["sentence"]) :].strip()
+    return entry | ({"sql": sql(named.rule, "data", nulls=nulls)} if with_sql else {})
+
+
+def _operators(named: NamedRule, column: str) -> str:
+    """How a rule compares a column: the operators, in the order of the rule."""
+    used = (p.op.symbol for denial in named.rule.denials for p in denial.predicates if column in p.columns)
+    return " ".join(dict.fromkeys(used))
+
+
+def _clash(clash: Any, cell: int) -> dict[str, Any]:
+    lines = [
+        [printed(k.left, cell), printed(k.left_value, cell), k.op, printed(k.right, cell), printed(k.right_value, cell), int(k.marked)]
+        for k in clash.lines
+    ]
+    return {"s": printed(clash.s_row, cell), "t": None if clash.t_row is None else printed(clash.t_row, cell), "lines": lines}
+
+
+def _worst(result: Result, limits: Limits) -> dict[str, Any]:
+    """The rows in most violations: how many, of which rules, and what they hold in the columns of broken rules."""
+    relation = result.engine.relation
+    tally = np.zeros(relation.rows, np.int64)
+    for verdict in result.verdicts:
+        tally[verdict.found.rows] += verdict.found.per_row
+    rows = np.argsort(-tally, kind="stable")[: limits.worst]
+    rows = rows[tally[rows] > 0]
+    broken = [v for v in result.verdicts if v.violations]
+    columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:12]
+    values = relation.decode(rows, columns).to_pylist() if len(rows) and columns else [{} for _ in rows]
+    labels = relation.row_labels(rows).to_pylist()
+    found = []
+    for row, label, record in zip(rows.tolist(), labels, values, strict=True):
+        rules: list[tuple[str, int]] = []
+        for verdict in broken:
+            at = int(np.searchsorted(verdict.found.rows, row))
+            if at < verdict.rows and verdict.found.rows[at] == row:
+                rules.append((verdict.id, int(verdict.found.per_row[at])))
+        rules.sort(key=lambda pair: -pair[1])
+        shown = [printed(record[name], limits.cell) for name in columns]
+        found.append(
+            {"row": printed(label, limits.cell), "pairs": int(tally[row]), "rules": rules[:8], "more": len(rules[8:]), "values": shown}
+        )
+    return {"columns": columns, "rows": found}
+
+
+def _document(
+    rules: list[dict[str, Any]], named: Sequence[NamedRule], columns: list[str], limits: Limits, facts: dict[str, Any]
+) -> dict[str, Any]:
+    used = [name for name in columns if any(name in rule["columns"] for rule in rules)]
+    return {
+        "rowlaw": __version__,
+        "python": platform.python_version(),
+        "made": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "columns": columns[: limits.columns],
+        "total_columns": len(columns),
+        "rules": rules,
+        "matrix": {"rules": [rule["id"] for rule in rules[: MATRIX[0]]], "columns": used[: MATRIX[1]]},
+        "graph": dependency_graph([(rule, entry["status"]) for rule, entry in zip(named, rules, strict=True)]),
+        "limits": {"clashes": limits.clashes, "clash_rules": limits.clash_rules},
+        **facts,
+    }

@@ -1,0 +1,140 @@
+"""One HTML file: the page, its style and script, the data, and the chart library, squeezed. Nothing is fetched, nothing is evaluated.
+
+What the table holds is data in a JSON block and reaches the page as text only. The content security policy allows exactly the
+scripts of the page, by their hashes, and no connection at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import re
+import zlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from rowlaw.errors import RowlawError
+from rowlaw.report.data import history_of, of_result, of_rules
+from rowlaw.report.limits import MOST_BYTES, Limits
+from rowlaw.rules import RuleSet
+from rowlaw.violations import Result
+
+ROUNDS = 12  # of making the lists shorter until the file fits
+
+# How the interpreter of Vega's expressions, which is a module, becomes part of one script.
+_IMPORT = re.compile(r"^import \{([^}]*)\} from 'vega-util';$", re.MULTILINE)
+_EXPORT = re.compile(r"^export \{ expression as expressionInterpreter \};$", re.MULTILINE)
+
+
+def report_html(
+    found: Result | RuleSet,
+    *,
+    history: Any = None,
+    title: str = "table",
+    command: str | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """The report as text; see :func:`write_report`."""
+    facts: dict[str, Any] = {"title": title, "command": command}
+    limits = Limits()
+    for _ in range(ROUNDS):
+        document = of_result(found, limits, facts) if isinstance(found, Result) else of_rules(found, limits, facts)
+        document["history"] = history_of(history, limits) if history is not None else None
+        page = _page(document, title)
+        if len(page.encode()) <= most_bytes:
+            return page
+        limits = limits.smaller()
+    raise RowlawError("BAD_OPTION", option="most_bytes", value=most_bytes, problem="no report is that small")
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    found: Result | RuleSet,
+    *,
+    history: Any = None,
+    title: str = "table",
+    command: str | None = None,
+) -> None:
+    """Write a report: one HTML file of at most 2 MB that needs no network.
+
+    Parameters
+    ----------
+    found
+        What :func:`rowlaw.check` found, or rules: those of :func:`rowlaw.discover` come with their scores and near misses.
+    history
+        Of a :class:`rowlaw.Laws`: ``laws.history`` adds when rules were born and retired.
+    title
+        What the table is called.
+    command
+        The command that made the report, for those who want to repeat it.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa, rowlaw
+    >>> table = pa.table({"zip": ["07030", "07030"], "city": ["Hoboken", "Hobken"]})
+    >>> path = f"{tempfile.mkdtemp()}/report.html"
+    >>> write_report(path, rowlaw.check(table, "fd (zip) -> city", progress=False), title="cities")
+    >>> os.path.getsize(path) < 2_000_000
+    True
+    """
+    text = report_html(found, history=history, title=title, command=command)
+    target = os.fspath(path)
+    if not os.path.isdir(os.path.dirname(target) or "."):
+        raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(target), hint="; create the folder first")
+    with open(f"{target}.part", "w", encoding="utf-8") as stream:
+        stream.write(text)
+    os.replace(f"{target}.part", target)
+
+
+def _page(document: dict[str, Any], title: str) -> str:
+    charts, squeezed = _charts()
+    script = "\n".join(_file("page", name) for name in ("dom.js", "charts.js", "page.js"))
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hash(script)} {_hash(charts)}",
+            "style-src 'unsafe-inline'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    parts = {
+        "policy": html.escape(policy),
+        "title": html.escape(" ".join(title.split())),
+        "style": _file("page", "page.css"),
+        "data": _json(document),
+        "charts": squeezed,
+        "script": script,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _file("page", "page.html"))
+
+
+def _json(document: dict[str, Any]) -> str:
+    """JSON that ends no script block, whatever it holds."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for c in "<>&\u2028\u2029":
+        text = text.replace(c, f"\\u{ord(c):04x}")
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair is nothing that a file could hold
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@cache
+def _charts() -> tuple[str, str]:
+    """The chart library as one script, and squeezed: the browser unpacks it when the first chart is drawn."""
+    interpreter = _IMPORT.sub(r"const {\1} = vega;", _file("vendor", "vega-interpreter.js"))
+    interpreter = _EXPORT.sub("window.vegaInterpreter = expression;", interpreter)
+    script = "\n".join([_file("vendor", "vega.min.js"), _file("vendor", "vega-lite.min.js"), f"(() => {{{interpreter}}})();"])
+    return script, base64.b64encode(zlib.compress(script.encode(), 9)).decode()
+
+
+@cache
+def _file(folder: str, name: str) -> str:
+    return (files("rowlaw.report") / folder / name).read_text("utf-8")

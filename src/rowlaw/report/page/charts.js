@@ -1,0 +1,190 @@
+// Charts: Vega-Lite's specifications, drawn as SVG. The library is unpacked from the page when the first chart is due; expressions are
+// interpreted, never compiled, so that the page needs no permission to evaluate code.
+let library = null;
+function charts() {
+  library ??= (async () => {
+    const packed = Uint8Array.from(atob($("library").textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const script = make("script", { text: await new Response(stream).text() });
+    document.head.append(script);
+    if (!window.vegaLite || !window.vegaInterpreter) throw new Error("the chart library did not load");
+  })();
+  return library;
+}
+
+const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+function look() {
+  const text = tone("text"), dim = tone("dim"), line = tone("line");
+  const font = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+  return {
+    background: null, font, view: { stroke: null },
+    axis: { labelColor: dim, titleColor: text, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 600, labelFontSize: 11, titleFontSize: 12, labelLimit: 140, titlePadding: 8 },
+    legend: { labelColor: dim, titleColor: text }, text: { color: text },
+  };
+}
+
+const drawn = new Map(); // element -> how to draw it again
+async function draw(element, build, description) {
+  drawn.set(element, { build, description });
+  try {
+    await charts();
+    const width = Math.max(260, element.clientWidth || element.parentElement.clientWidth || 600);
+    const spec = build(width);
+    const compiled = vegaLite.compile({ $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...spec, config: look() }).spec;
+    const view = new vega.View(vega.parse(compiled, null, { ast: true }), { renderer: "svg", expr: vegaInterpreter, logLevel: vega.Error });
+    view.tooltip((_, event, item, value) => showTip(event, typeof value === "string" ? value : null));
+    element.replaceChildren();
+    view.initialize(element);
+    await view.runAsync();
+    const svg = element.querySelector("svg");
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", description);
+    element.dataset.drawn = "yes";
+  } catch (error) {
+    element.replaceChildren(make("p", { class: "chart-failed", text: `This chart could not be drawn: ${error.message}` }));
+    element.dataset.drawn = "no";
+  }
+}
+
+function redraw() {
+  for (const [element, { build, description }] of drawn) {
+    if (element.isConnected) draw(element, build, description);
+    else drawn.delete(element);
+  }
+}
+
+const CATEGORIES = 24;
+function categories(axis, clashing, others) {
+  if (axis.scale !== "nominal") return null;
+  const kept = new Set(clashing.slice(0, CATEGORIES));
+  const frequent = new Map();
+  for (const value of others) if (value !== null) frequent.set(value, (frequent.get(value) ?? 0) + 1);
+  for (const [value] of [...frequent].sort((a, b) => b[1] - a[1])) if (kept.size < CATEGORIES) kept.add(value);
+  return kept;
+}
+
+// The clashing pairs of a rule over a sample of the table.
+function scatter(plot) {
+  const column = (axis) => (axis.name === null ? data.sample[""] : data.sample[axis.name]) ?? [];
+  const xs = column(plot.x), ys = column(plot.y);
+  const kept = [
+    categories(plot.x, plot.pairs.flatMap((p) => [p[0], p[2]]), xs),
+    categories(plot.y, plot.pairs.flatMap((p) => [p[1], p[3]]), ys),
+  ];
+  const fits = (x, y) => x !== null && y !== null && (!kept[0] || kept[0].has(x)) && (!kept[1] || kept[1].has(y));
+  const background = xs.map((x, i) => ({ x, y: ys[i], tip: `row ${data.sample[""][i]}` })).filter((p) => fits(p.x, p.y));
+  const pairs = plot.pairs.filter((p) => fits(p[0], p[1]) && fits(p[2], p[3]));
+  const named = (row) => `row ${row}`;
+  const ends = pairs.flatMap((p) => {
+    const tip = plot.single ? named(p[4]) : `${named(p[4])} clashes with ${named(p[5])}`;
+    return [{ x: p[0], y: p[1], tip }, ...(plot.single ? [] : [{ x: p[2], y: p[3], tip }])];
+  });
+  const axis = (of) => ({ type: of.scale, title: of.name ?? "row", ...(of.scale === "quantitative" ? { scale: { zero: false, nice: true } } : {}), ...(of.scale === "nominal" ? { axis: { grid: true } } : {}) });
+  const place = { x: { field: "x", ...axis(plot.x) }, y: { field: "y", ...axis(plot.y) } };
+  const tooltip = { field: "tip", type: "nominal" };
+  const lines = plot.lines.flatMap((line) => [["x", plot.x], ["y", plot.y]].filter(([, of]) => of.name === line.column && of.scale === "quantitative")
+    .map(([channel]) => ({ mark: { type: "rule", strokeDash: [5, 4], color: tone("accent"), strokeWidth: 1.5 }, encoding: { [channel]: { datum: line.value } } })));
+  return (width) => ({
+    width: Math.min(width, 820), autosize: { type: "fit-x", contains: "padding" }, height: plot.y.scale === "nominal" ? 22 * new Set([...background, ...ends].map((p) => p.y)).size : 280,
+    layer: [
+      { data: { values: background }, mark: { type: "circle", size: 34, color: tone("dim"), opacity: 0.32 }, encoding: { ...place, tooltip } },
+      ...(plot.single ? [] : [{ data: { values: pairs.map((p) => ({ x: p[0], y: p[1], x2: p[2], y2: p[3] })) }, mark: { type: "rule", color: tone("broken"), opacity: 0.5, strokeWidth: 1.5 }, encoding: { ...place, x2: { field: "x2" }, y2: { field: "y2" } } }]),
+      { data: { values: ends }, mark: { type: "circle", size: 85, color: tone("broken"), opacity: 0.95 }, encoding: { ...place, tooltip } },
+      ...lines,
+    ],
+  });
+}
+
+function matrix() {
+  const byId = new Map(data.rules.map((rule) => [rule.id, rule]));
+  const shown = new Set(data.matrix.columns);
+  const values = data.matrix.rules.flatMap((id) => {
+    const rule = byId.get(id);
+    return rule.columns.map((column, i) => ({ rule: id, column, op: rule.ops[i].split(" ")[0], status: rule.status, tip: `${id}: ${rule.rule}` })).filter((v) => shown.has(v.column));
+  });
+  const cells = { x: { field: "rule", type: "nominal", sort: data.matrix.rules, axis: { orient: "top", labelAngle: -60, title: null, domain: false, ticks: false, labelLimit: 90 } }, y: { field: "column", type: "nominal", sort: data.matrix.columns, axis: { title: null, domain: false, ticks: false } } };
+  const shades = { field: "status", type: "nominal", legend: null, scale: { domain: ORDER, range: ORDER.map(tone) } };
+  return {
+    data: { values }, width: { step: 24 }, height: { step: 24 },
+    layer: [
+      { mark: { type: "rect", cornerRadius: 4, opacity: 0.85, stroke: tone("panel"), strokeWidth: 2 }, encoding: { ...cells, color: shades, tooltip: { field: "tip", type: "nominal" } } },
+      { mark: { type: "text", color: tone("panel"), fontSize: 11, fontWeight: 600 }, encoding: { ...cells, text: { field: "op", type: "nominal" } } },
+    ],
+  };
+}
+
+// Where a line from the middle of a box of half size (w, h) leaves it, on its way along (dx, dy).
+function border(dx, dy, w, h) {
+  const t = Math.min(dx ? w / Math.abs(dx) : Infinity, dy ? h / Math.abs(dy) : Infinity);
+  return [dx * t, dy * t];
+}
+
+function network(most) {
+  const width = Math.min(most, 260 + 90 * data.graph.nodes.length);
+  const height = Math.max(280, Math.min(560, 150 + 26 * data.graph.nodes.length));
+  const measure = document.createElement("canvas").getContext("2d");
+  measure.font = "12px system-ui, sans-serif";
+  const nodes = new Map(data.graph.nodes.map((node) => {
+    const label = node.label.length > 26 ? `${node.label.slice(0, 25)}…` : node.label;
+    const half = label ? measure.measureText(label).width / 2 + 12 : 5;
+    return [node.id, { ...node, label, w: half, h: node.type === "joint" && !label ? 5 : 13 }];
+  }));
+  const margin = Math.min(120, Math.max(...[...nodes.values()].map((n) => n.w)) + 8);
+  for (const node of nodes.values()) { node.px = margin + node.x * (width - 2 * margin); node.py = 26 + node.y * (height - 52); }
+  const lines = [], heads = [];
+  const ways = new Set(data.graph.edges.map((edge) => JSON.stringify([edge.from, edge.to])));
+  for (const edge of data.graph.edges) {
+    const a = nodes.get(edge.from), b = nodes.get(edge.to);
+    const dx = b.px - a.px, dy = b.py - a.py;
+    // two columns that determine each other: two lines beside each other
+    const aside = ways.has(JSON.stringify([edge.to, edge.from])) ? 5 / Math.max(1, Math.hypot(dx, dy)) : 0;
+    const [ox, oy] = [-dy * aside, dx * aside];
+    const [sx, sy] = border(dx, dy, a.w, a.h), [ex, ey] = border(dx, dy, b.w + 3, b.h + 3);
+    const rule = data.rules.find((r) => r.id === edge.rule);
+    const tip = `${rule.id}: ${rule.sentence}`;
+    const line = { x: a.px + sx + ox, y: a.py + sy + oy, x2: b.px - ex + ox, y2: b.py - ey + oy, status: edge.status, dashed: edge.dashed, tip };
+    lines.push(line);
+    if (edge.arrow) heads.push({ x: line.x2, y: line.y2, angle: (Math.atan2(dy, dx) * 180) / Math.PI + 90, status: edge.status, tip });
+  }
+  const boxes = [...nodes.values()].map((n) => ({ x: n.px - n.w, x2: n.px + n.w, y: n.py - n.h, y2: n.py + n.h, mx: n.px, my: n.py, label: n.label, type: n.type, status: n.status ?? "", tip: n.type === "key" ? data.rules.find((r) => r.id === n.rule).sentence : n.label }));
+  const raw = (field) => ({ field, type: "quantitative", scale: null, axis: null });
+  const shades = { field: "status", type: "nominal", legend: null, scale: { domain: ORDER, range: ORDER.map(tone) } };
+  const tooltip = { field: "tip", type: "nominal" };
+  const box = (type, fill, stroke, extra) => ({
+    data: { values: boxes.filter((b) => b.type === type) }, mark: { type: "rect", cornerRadius: 12, fill, stroke, strokeWidth: 1.25, ...extra },
+    encoding: { x: raw("x"), x2: { field: "x2" }, y: raw("y"), y2: { field: "y2" }, tooltip },
+  });
+  return {
+    width, height, padding: 0,
+    layer: [
+      { data: { values: lines }, mark: { type: "rule", strokeWidth: 1.6, opacity: 0.75 }, encoding: { x: raw("x"), x2: { field: "x2" }, y: raw("y"), y2: { field: "y2" }, color: shades, strokeDash: { field: "dashed", type: "nominal", legend: null, scale: { domain: [false, true], range: [[1, 0], [4, 4]] } }, tooltip } },
+      { data: { values: heads }, mark: { type: "point", shape: "triangle", filled: true, size: 70, opacity: 1 }, encoding: { x: raw("x"), y: raw("y"), angle: { field: "angle", type: "quantitative", scale: null }, color: shades, tooltip } },
+      box("column", tone("panel"), tone("dim")), box("joint", tone("dim"), tone("dim")), box("key", tone("accent-soft"), tone("accent")),
+      { data: { values: boxes.filter((b) => b.label) }, mark: { type: "text", fontSize: 12, color: tone("text") }, encoding: { x: raw("mx"), y: raw("my"), text: { field: "label", type: "nominal" }, tooltip } },
+    ],
+  };
+}
+
+function timeline(width) {
+  const batches = data.history.batches;
+  const bars = batches.filter((b) => b.number > 0).flatMap((b) => [
+    { batch: b.number, change: b.added, kind: "born", tip: `batch ${b.number}, ${b.at}\n${number(b.inserted)} rows in, ${number(b.deleted)} out\n${number(b.added)} rules born` },
+    { batch: b.number, change: -b.removed, kind: "retired", tip: `batch ${b.number}, ${b.at}\n${number(b.inserted)} rows in, ${number(b.deleted)} out\n${number(b.removed)} rules retired` },
+  ]);
+  const totals = batches.map((b) => ({ batch: b.number, rules: b.rules, tip: `after batch ${b.number}: ${plural(b.rules, "rule")}` }));
+  const domain = batches.map((b) => b.number);
+  const x = (axis) => ({ field: "batch", type: "ordinal", scale: { domain }, axis });
+  const inner = Math.min(width - 90, Math.max(260, 64 * batches.length));
+  return {
+    spacing: 14,
+    vconcat: [
+      { width: inner, height: 120, data: { values: totals }, layer: [
+        { mark: { type: "line", color: tone("accent"), strokeWidth: 2 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative", title: "rules", axis: { tickCount: 4, tickMinStep: 1, format: "d" } } } },
+        { mark: { type: "circle", color: tone("accent"), size: 55 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative" }, tooltip: { field: "tip", type: "nominal" } } } ] },
+      { width: inner, height: 130, data: { values: bars }, mark: { type: "bar", cornerRadiusEnd: 3 }, encoding: {
+        x: x({ title: "batch", labelAngle: 0, labelOverlap: true }), y: { field: "change", type: "quantitative", title: "born, retired", axis: { tickCount: 5, tickMinStep: 1, format: "d" } },
+        color: { field: "kind", type: "nominal", legend: null, scale: { domain: ["born", "retired"], range: [tone("holds"), tone("broken")] } }, tooltip: { field: "tip", type: "nominal" } } },
+    ],
+  };
+}

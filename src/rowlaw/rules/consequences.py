@@ -1,0 +1,119 @@
+"""What follows from a set of rules, without looking at any data.
+
+>>> from rowlaw.rules.parse import parse
+>>> known = Consequences([parse("fd (zip) -> city"), parse("fd (city) -> state")], "equal")
+>>> known.include(parse("fd (zip) -> state")), known.include(parse("fd (state) -> zip"))
+(True, False)
+
+Every rule is a set of denials, and each of them has to follow. A denial follows if no table can make its predicates true, or if it has
+all the atoms of a listed one (see `implication`). With ``nulls="equal"`` the columns that its equalities determine are taken as equal too.
+With ``nulls="unknown"`` they are not: rows that agree on ``zip`` do not differ in ``city``, but one ``city`` may be null, and then nothing
+is known of their states. And a weak comparison stands for two cases, ``<=`` for ``<`` and ``=``: it is enough that each follows.
+
+Sound for any rules. Complete for functional, order and lexicographic order dependencies if the rules include all minimal functional
+dependencies and order compatibilities of a table: a valid ``(X) -> A`` has a listed one with the same columns on the left or fewer; a
+valid ``{X}: A ~ B`` has one with the same context or a smaller one, or ``X`` determines a side, which forbids more. This holds under
+both meanings of null.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rowlaw.rules.implication import _Atom, _atoms, is_trivial
+from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
+
+MOST_SPLIT = 8  # weak comparisons of a question that are split into cases, at most
+_CASES = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
+
+
+class Consequences:
+    """The rules that follow from some rules. Asking takes time linear in the listed rules that share an atom with the question."""
+
+    def __init__(self, rules: Iterable[Rule], nulls: Nulls) -> None:
+        denials = list(dict.fromkeys(_symmetric(d) for rule in rules for d in rule.denials))
+        atoms = [tuple(_atoms(d.predicates)) for d in denials]
+        frequency = Counter(atom for some in atoms for atom in some)
+        self._number: dict[_Atom, int] = {atom: i for i, atom in enumerate(frequency)}
+        self._filed: dict[_Atom, list[int]] = {}  # each denial under its rarest atom
+        for some in atoms:
+            self._filed.setdefault(min(some, key=lambda a: (frequency[a], self._number[a])), []).append(self._bits(some))
+        self._dependencies = [found for d in denials if (found := _dependency(d)) is not None] if nulls == "equal" else []
+        self._closures: dict[frozenset[str], frozenset[str]] = {}
+
+    def include(self, rule: Rule) -> bool:
+        """Whether a rule follows."""
+        return all(self.deny(d) for d in rule.denials)
+
+    def deny(self, denial: Denial) -> bool:
+        """Whether a denial follows: as it is, or in each of the cases that a weak comparison stands for."""
+        if self._denies(denial):
+            return True
+        weak = [i for i, p in enumerate(denial.predicates) if p.op in _CASES]
+        if not 0 < len(weak) <= MOST_SPLIT:
+            return False
+        i, p = weak[0], denial.predicates[weak[0]]
+        rest = denial.predicates[:i] + denial.predicates[i + 1 :]
+        return all(self.deny(Denial((*rest, Predicate(p.left, op, p.right)))) for op in _CASES[p.op])
+
+    def _denies(self, denial: Denial) -> bool:
+        equal = frozenset(p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ)
+        more = self.closure(equal) - equal if denial.arity == 2 else ()  # a row alone agrees with nobody
+        known = Denial((*denial.predicates, *(_equal(name) for name in sorted(more)))) if more else denial
+        if is_trivial(known):
+            return True
+        # Predicates are exchanged rather than the rule: a rule about one row is always written with `s`.
+        return self._listed(_atoms(known.predicates)) or self._listed(_atoms(p.exchanged for p in known.predicates))
+
+    def closure(self, columns: frozenset[str]) -> frozenset[str]:
+        """The columns in which rows agree that agree on the given ones."""
+        found = self._closures.get(columns)
+        if found is None:
+            members, rest = set(columns), self._dependencies
+            while True:
+                waiting = []
+                for left, right in rest:
+                    if left <= members:
+                        members.add(right)
+                    else:
+                        waiting.append((left, right))
+                if len(waiting) == len(rest):
+                    break
+                rest = waiting
+            found = self._closures[columns] = frozenset(members)
+        return found
+
+    def _listed(self, atoms: Iterable[_Atom]) -> bool:
+        """Whether some listed denial has no other atoms than these."""
+        some = tuple(atoms)
+        mask = self._bits(a for a in some if a in self._number)
+        return any(not other & ~mask for atom in some for other in self._filed.get(atom, ()))
+
+    def _bits(self, atoms: Iterable[_Atom]) -> int:
+        found = 0
+        for atom in atoms:
+            found |= 1 << self._number[atom]
+        return found
+
+
+def _equal(name: str) -> Predicate:
+    return Predicate(Column("s", name), Op.EQ, Column("t", name))
+
+
+def _symmetric(denial: Denial) -> Denial:
+    """A rule that forbids ``s.A < t.A``, and otherwise reads the same with ``s`` and ``t`` exchanged, forbids ``s.A != t.A``."""
+    for i, p in enumerate(denial.predicates):
+        if p.same_column and p.op in (Op.LT, Op.GT):
+            rest = denial.predicates[:i] + denial.predicates[i + 1 :]
+            if {q.exchanged for q in rest} == set(rest):
+                return Denial((*rest, Predicate(p.left, Op.NE, p.right)))
+    return denial
+
+
+def _dependency(denial: Denial) -> tuple[frozenset[str], str] | None:
+    """The sides of a functional dependency, if the denial is one."""
+    unequal = [p for p in denial.predicates if p.op == Op.NE]
+    if len(unequal) == 1 and all(p.same_column and p.op in (Op.EQ, Op.NE) for p in denial.predicates):
+        return frozenset(p.left.name for p in denial.predicates if p.op == Op.EQ), unequal[0].left.name
+    return None

@@ -1,0 +1,103 @@
+"""The two rows of a violation side by side: each comparison of the rule with the values that make it true.
+
+>>> import pyarrow as pa
+>>> from rowlaw.violations.check import check
+>>> table = pa.table({"zip": ["07030", "07030"], "city": ["Hoboken", "Hobken"]})
+>>> (clash,) = check(table, "fd (zip) -> city", progress=False).side_by_side("R1")
+>>> for line in clash.lines:
+...     print(line.left, line.left_value, line.op, line.right_value, line.marked)
+zip 07030 = 07030 False
+city Hoboken != Hobken True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Operand, Predicate, Rule
+from rowlaw.violations.clashes import Clashes
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One comparison. ``marked``: it is where the rows clash, not merely what brings them together."""
+
+    left: str
+    left_value: Any
+    op: str
+    right: str
+    right_value: Any
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A violation; ``t_row`` is None where the rule speaks of single rows."""
+
+    s_row: Any
+    t_row: Any
+    lines: tuple[Line, ...]
+
+
+def side_by_side(clashes: Clashes, s: np.ndarray, t: np.ndarray) -> list[Clash]:
+    """The violations of some pairs of rows."""
+    table = clashes.table(s, t)
+    names = {(row, column): name for name, row, column in clashes.values}
+    found = []
+    for record in table.to_pylist():
+        values = {key: record[name] for key, name in names.items()}
+        denial = _broken(clashes.rule, values, clashes.engine.nulls)
+        found.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))
+    return found
+
+
+def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Denial:
+    """The one of the rule's denials that the values break: they are disjoint."""
+    if len(rule.denials) == 1:
+        return rule.denials[0]
+    return next(d for d in rule.denials if all(_holds(p, values, nulls) for p in d.predicates))
+
+
+def _holds(p: Predicate, values: dict[tuple[str, str], Any], nulls: Nulls) -> bool:
+    a, b = (_value(operand, values) for operand in (p.left, p.right))
+    if a is None or b is None:
+        # null sorts before everything: compare what is known
+        return nulls == "equal" and bool(p.op & _outcome(a is not None, b is not None))
+    return bool(p.op & _outcome(a, b))
+
+
+def _outcome(a: Any, b: Any) -> Op:
+    return Op.LT if a < b else Op.EQ if a == b else Op.GT
+
+
+def _value(operand: Operand, values: dict[tuple[str, str], Any]) -> Any:
+    return operand.value if isinstance(operand, Constant) else values[operand.row, operand.name]
+
+
+def _lines(denial: Denial, values: dict[tuple[str, str], Any]) -> list[Line]:
+    only_equal = all(p.op == Op.EQ for p in denial.predicates)  # a key: what is equal is the clash
+    lines = []
+    for p in denial.predicates:
+        left, right = (p.left.name, p.left.name) if p.same_column else (_label(p.left, denial), _label(p.right, denial))
+        lines.append(Line(left, _value(p.left, values), p.op.symbol, right, _value(p.right, values), only_equal or p.op != Op.EQ))
+    return lines
+
+
+def _label(operand: Operand, denial: Denial) -> str:
+    if isinstance(operand, Column):
+        return operand.name if denial.arity == 1 else f"{operand.row}.{operand.name}"
+    return ""
+
+
+def printed(value: Any, most: int = 60) -> str:
+    r"""A cell as it is shown: null by name, and nothing that moves the cursor or takes more than one line.
+
+    >>> printed(None), printed("a\tb"), printed("x" * 9, most=5)
+    ('null', 'a�b', 'xxxx…')
+    """
+    text = "null" if value is None else str(value)
+    text = text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text[: most + 1])
+    return text if len(text) <= most else text[: most - 1] + "…"

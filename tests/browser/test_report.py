@@ -1,0 +1,300 @@
+"""A report of 200 rules and a million violations, with hostile cells: it opens, searches, filters, sorts and drills down."""
+
+import datetime as dt
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import rowlaw
+from rowlaw.report import write_report
+from rowlaw.report.limits import MOST_BYTES
+from rowlaw.rules import NamedRule, RuleSet
+
+HOSTILE = "</script><script>window.hacked = 1</script>"
+IMAGE = "<img src=x onerror='window.hacked = 1'>"
+
+
+@pytest.fixture(scope="module")
+def result():
+    random = np.random.default_rng(0)
+    n = 4_000
+    columns = {f"number {i}": random.integers(0, 400, n) for i in range(10)} | {
+        f"text {i}": random.integers(0, 30, n).astype(str) for i in range(5)
+    }
+    columns |= {
+        "day": np.datetime64("2020-01-01") + random.integers(0, 900, n),
+        IMAGE: random.integers(0, 9, n).astype(str),
+        "id": np.arange(n),
+    }
+    columns["text 0"] = columns["text 0"].astype(object)
+    columns["text 0"][5:9] = [HOSTILE, IMAGE, "javascript:alert(1)", "'\"`{{7*7}}${7}"]
+    columns["text 1"][:500] = "same"
+    table = pa.table(columns)
+    names = [name for name in columns if name != "id"]
+    texts = [
+        "key (id)",
+        f"fd (`text 1`) -> `{IMAGE}`",
+        "fd (`text 1`) -> `text 0`",
+        "not (s.`number 1` > 398)",
+        "od {`text 2`}: `number 1` ~ day",
+    ]
+    texts += ["not (s.`number 1` < t.`number 2` and s.`text 1` = t.`text 1`)", "key (id, day)", "od [id] -> [id]"]
+    texts += [f"fd (`{a}`) -> `{b}`" for a in names for b in names if a != b][: 199 - len(texts)]
+    rules = [NamedRule(f"R{i}", rowlaw.parse(text)) for i, text in enumerate(texts, 1)]
+    rules.append(NamedRule("soft <b>", rowlaw.parse("fd (`text 3`) -> `text 4`"), severity="warn", because=IMAGE))
+    with_all = rowlaw.check(table, RuleSet(tuple(rules)), progress=False)
+    yield with_all
+    with_all.close()
+
+
+@pytest.fixture(scope="module")
+def report(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    result.to_html(path, title=f"big {HOSTILE}.csv", command=f"rowlaw report {IMAGE}")
+    return path
+
+
+def ids(page):
+    return page.eval_on_selector_all("#list .item", "items => items.map(item => item.dataset.id)")
+
+
+def test_opens_without_a_network_and_within_its_size(visit, report, result):
+    assert report.stat().st_size <= MOST_BYTES
+    assert sum(result.counts.values()) > 1_000_000
+    one = visit(report)
+    page = one.page
+    broken = sum(v.named.severity == "error" for v in result.broken)
+    assert page.inner_text("h1") == f"{broken} of 200 rules broken"
+    assert f"{sum(result.counts.values()):,} violations" in page.inner_text("#verdict-text")
+    assert len(ids(page)) == 200
+    for chart in ("plot", "matrix-chart", "graph-chart"):
+        one.drawn(chart)
+        assert page.locator(f"#{chart} svg").count() == 1
+    assert page.locator("#worst-table tbody tr").count() == 25
+    assert "IMG" not in page.evaluate("[...document.querySelectorAll('*')].map(e => e.tagName)")
+
+
+def test_hostile_contents_stay_text(visit, report):
+    one = visit(report)
+    page = one.page
+    page.click('.item[data-id="R3"]')
+    assert page.inner_text("#detail-title") == "R3"
+    one.drawn("plot")
+    cells = " ".join(page.locator("#detail .card td").all_inner_texts())
+    assert HOSTILE in cells or IMAGE in cells
+    page.click('.item[data-id="soft <b>"]')
+    assert page.inner_text("#detail-title") == "soft <b>"
+    assert page.inner_text("#detail .because") == IMAGE
+    assert IMAGE in page.inner_text("#again")
+    assert HOSTILE in page.inner_text("#table-name")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 4  # data, library, page, and the library once it is unpacked
+    assert page.locator("b", has_text="soft").first.inner_text() == "soft <b>"
+
+
+def test_nothing_can_be_evaluated_or_fetched(visit, report):
+    one = visit(report)
+    refused = one.page.evaluate(
+        """async () => {
+            const found = [];
+            document.addEventListener('securitypolicyviolation', (event) => found.push(event.effectiveDirective));
+            const script = document.createElement('script');
+            script.textContent = 'window.hacked = 1';
+            document.head.append(script);
+            await fetch('https://example.com/').catch(() => null);
+            await new Promise((done) => setTimeout(done, 200));
+            let evaluated = true;
+            try { new Function('return 1')(); } catch { evaluated = false; }
+            return [found, evaluated, window.hacked ?? null];
+        }"""
+    )
+    assert "connect-src" in refused[0]
+    assert any(directive.startswith("script-src") for directive in refused[0])
+    assert refused[1:] == [False, None]
+    one.complaints.clear()  # what was refused was logged
+    one.requests[:] = [url for url in one.requests if url.startswith("file:")]
+
+
+def test_search(visit, report):
+    page = visit(report).page
+    page.fill("#search", "DAY text")
+    found = ids(page)
+    assert 0 < len(found) < 30
+    for law in page.locator("#list .law").all_inner_texts():
+        assert "day" in law
+        assert "text" in law
+    assert page.inner_text("#shown").startswith(f"{len(found)} of 200 rules")
+    assert page.get_attribute("#shown", "role") == "status"
+    page.fill("#search", "no such thing")
+    assert page.inner_text("#list") == "No rule matches."
+    page.fill("#search", "")
+    assert len(ids(page)) == 200
+
+
+def test_filters_by_mouse_and_keyboard(visit, report, result):
+    page = visit(report).page
+    page.click("#kinds label:has-text('key')")
+    assert set(ids(page)) == {"R1", "R7"}
+    page.focus("#kinds input[value=key]")
+    page.keyboard.press("Space")
+    assert len(ids(page)) == 200
+    page.focus("#statuses input[value=warning]")
+    page.keyboard.press("Space")
+    assert ids(page) == ["soft <b>"]
+    page.click("#statuses label:has-text('holds')")
+    assert set(ids(page)) == {"soft <b>", *(v.id for v in result.verdicts if not v.violations)}
+
+
+def test_sort(visit, report, result):
+    page = visit(report).page
+    by_violations = [v.violations for v in sorted(result.verdicts, key=lambda v: -v.violations)]
+    page.select_option("#sort", "violations")
+    assert [result.counts[id] for id in ids(page)] == by_violations
+    page.select_option("#sort", "id")
+    assert ids(page)[:3] == ["R1", "R2", "R3"]
+    assert ids(page)[-1] == "soft <b>"
+    page.select_option("#sort", "verdict")
+    assert ids(page)[-1] in {v.id for v in result.verdicts if not v.violations}
+
+
+def test_drill_down_by_mouse(visit, report, result):
+    one = visit(report)
+    page = one.page
+    page.click('.item[data-id="R6"]')
+    one.drawn("plot")
+    shown = page.inner_text("#detail")
+    assert f"{result.counts['R6']:,}" in shown
+    assert page.locator("#detail .card").count() == 12
+    marked = page.locator("#detail .card").first.locator("tr.clash")
+    assert marked.count() == 1
+    assert "s.number 1 < t.number 2" in marked.inner_text()
+    assert page.locator("#plot svg path").count() > 20
+    assert "SELECT" not in shown
+    page.click("#detail summary")
+    assert "SELECT" in page.inner_text("#detail pre")
+    page.click('#strip i[data-id="R4"]')
+    assert page.inner_text("#detail-title") == "R4"
+    assert page.evaluate("document.activeElement.id") == "detail"
+    page.click("#worst-table .link >> nth=0")
+    assert page.inner_text("#detail-title") in result.counts
+
+
+def test_drill_down_by_keyboard(visit, report):
+    page = visit(report).page
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("text 3")
+    page.keyboard.press("ArrowDown")
+    found = ids(page)
+    assert page.evaluate("document.activeElement.dataset.id") == found[0]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.id") == found[2]
+    assert page.inner_text("#detail-title") == found[2]
+    assert page.get_attribute(f'.item[data-id="{found[2]}"]', "aria-current") == "true"
+    assert page.locator('.item[tabindex="0"]').count() == 1
+    page.keyboard.press("End")
+    assert page.inner_text("#detail-title") == found[-1]
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "detail"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.id") == found[-1]
+
+
+def test_everything_has_a_name(visit, report):
+    """What a screen reader is told: names of controls, charts and regions, and headings that skip no level."""
+    one = visit(report)
+    one.drawn("graph-chart")
+    page = one.page
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, input, select, a, summary, [role=img], [role=region]')].filter((e) => {
+            const by = e.getAttribute('aria-labelledby');
+            const other = by ? document.getElementById(by)?.textContent : e.labels?.[0]?.textContent;
+            const text = e.getAttribute('aria-label') || other || e.textContent;
+            return !text.trim();
+        }).map((e) => e.outerHTML.slice(0, 80))"""
+    )
+    assert unnamed == []
+    levels = page.eval_on_selector_all("section:not([hidden]) :is(h1, h2, h3, h4)", "found => found.map(h => Number(h.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    assert page.get_attribute("html", "lang") == "en"
+
+
+CONTRAST = """() => {
+    const style = getComputedStyle(document.documentElement);
+    const light = (name) => {
+        const hex = style.getPropertyValue('--' + name).trim().slice(1);
+        const parts = [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);
+        const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+    const pairs = [['text', 'page'], ['dim', 'page'], ['dim', 'panel'], ['dim', 'soft'], ['accent', 'panel']];
+    for (const tone of ['broken', 'warning', 'tolerated', 'holds', 'unchecked']) pairs.push([tone, tone + '-soft'], [tone, 'panel']);
+    return pairs.map(([a, b]) => [a, b, ratio(a, b)]).filter(([, , found]) => found < 4.5);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_can_be_read(visit, report, scheme):
+    page = visit(report, color_scheme=scheme).page
+    assert page.get_attribute("html", "data-theme") == scheme
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_dark_mode_by_hand(visit, report):
+    one = visit(report, color_scheme="light")
+    page = one.page
+    one.drawn("plot")
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert page.get_attribute("#theme", "aria-pressed") == "true"
+    one.drawn("plot")
+
+
+def test_prints(visit, report):
+    one = visit(report, color_scheme="dark")
+    one.drawn("plot")
+    one.page.emulate_media(media="print")
+    assert not one.page.is_visible("#search")
+    assert one.page.is_visible("#detail")
+    assert one.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(one.page.pdf()) > 50_000
+
+
+def test_small_screens_do_not_scroll_sideways(visit, report):
+    one = visit(report)
+    one.page.set_viewport_size({"width": 380, "height": 800})
+    one.page.wait_for_timeout(400)
+    one.drawn("plot")
+    assert one.page.evaluate("document.documentElement.scrollWidth") <= 380
+
+
+def test_discovery_with_a_history(visit, tmp_path):
+    cities = ["Hoboken", "Hoboken", "New York", "New York"]
+    found = rowlaw.discover(pa.table({"zip": ["1", "1", "2", "2"], "city": cities, "age": [1, 2, 3, 4]}), progress=False)
+    at = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+    batches = [SimpleNamespace(number=n, id=None, at=at, inserted=n, deleted=0, added=n, removed=n % 2, rules=9 + n) for n in range(4)]
+    rows = ({"id": "7", "city": HOSTILE}, {"id": "8", "city": "x"})
+    events = [SimpleNamespace(kind="retired", id="R9", rule=rowlaw.parse("key (city)"), batch=batches[2], witness=rows)]
+    write_report(tmp_path / "laws.html", found, title="homes", history=SimpleNamespace(batches=batches, events=events))
+    one = visit(tmp_path / "laws.html")
+    one.drawn("history-chart")
+    one.drawn("graph-chart")
+    assert one.page.inner_text("h1") == f"{found.total} laws found"
+    assert HOSTILE in one.page.inner_text("#history-events")
+    assert "Born and retired" in one.page.inner_text("nav")
+
+
+def test_no_rules_at_all(visit, tmp_path):
+    write_report(tmp_path / "empty.html", RuleSet())
+    one = visit(tmp_path / "empty.html")
+    assert one.page.inner_text("h1") == "0 laws"
+    assert not one.page.is_visible("#rules")
