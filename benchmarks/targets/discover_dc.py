@@ -2,7 +2,8 @@
 
 Null equals null; exact rules over same-column predicates, and on one table also predicates across columns and rules that one
 pair in a hundred may break. The sets of rules are compared, not only their number. The tables come from the folder that
-``ROWLAW_DATA`` names. Growth is measured on the Tax table. A table too wide for all its rules is searched for a limited time: what comes out must hold.
+``ROWLAW_DATA`` names. Growth is measured on the Tax table. A table too wide for all its rules is searched for a limited time: what
+comes out must hold.
 """
 
 from __future__ import annotations
