@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from rowlaw.discovery import Discovery as Discovery
     from rowlaw.discovery import discover as discover
     from rowlaw.errors import RowlawError as RowlawError
+    from rowlaw.export import export_rules as export_rules
+    from rowlaw.export import import_rules as import_rules
+    from rowlaw.maintain import Laws as Laws
+    from rowlaw.maintain import watch as watch
     from rowlaw.relation import Relation as Relation
     from rowlaw.relation import encode as encode
+    from rowlaw.report import write_report as write_report
     from rowlaw.rules import RuleSet as RuleSet
     from rowlaw.rules import load as load
     from rowlaw.rules import parse as parse
@@ -25,6 +30,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Discovery": "rowlaw.discovery",
+    "Laws": "rowlaw.maintain",
     "Relation": "rowlaw.relation",
     "Result": "rowlaw.violations",
     "RowlawError": "rowlaw.errors",
@@ -32,13 +38,18 @@ _HOMES = {
     "check": "rowlaw.violations",
     "discover": "rowlaw.discovery",
     "encode": "rowlaw.relation",
+    "export_rules": "rowlaw.export",
+    "import_rules": "rowlaw.export",
     "load": "rowlaw.rules",
     "open_source": "rowlaw.source",
     "parse": "rowlaw.rules",
+    "watch": "rowlaw.maintain",
+    "write_report": "rowlaw.report",
 }
 
 __all__ = [
     "Discovery",
+    "Laws",
     "Relation",
     "Result",
     "RowlawError",
@@ -47,9 +58,13 @@ __all__ = [
     "check",
     "discover",
     "encode",
+    "export_rules",
+    "import_rules",
     "load",
     "open_source",
     "parse",
+    "watch",
+    "write_report",
 ]
 
 

@@ -89,6 +89,17 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "NOT_A_TABLE": ("cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream", BAD_INPUT),
     "MISSING_PACKAGE": ("{what} needs the package {package!r}; pip install '{install}'", BAD_INPUT),
     "BAD_ROW_ID": ("row_id column {column!r} {problem}", BAD_INPUT),
+    # upkeep
+    "NO_STATE": ("{path!r} holds no state{hint}; make one with: rowlaw init {path} SOURCE", BAD_INPUT),
+    "STATE_EXISTS": ("{path!r} {problem}; give another folder, or delete this one first", BAD_INPUT),
+    "STATE_FORMAT": ("{path}: a state of format {found}, and this rowlaw reads format {known}; {remedy}", BAD_INPUT),
+    "STATE_DAMAGED": ("{path}: {problem}; restore the folder from a copy or make the state anew", BAD_INPUT),
+    "STATE_LOCKED": ("{path}: {who} is writing to this state; try again when it is done", RUN_FAILED),
+    "STATE_NOT_WRITTEN": ("{path}: the state could not be written, and is as it was before: {problem}", RUN_FAILED),
+    "BATCH_COLUMNS": ("{source}: {problem}; nothing was changed", BAD_INPUT),
+    "BATCH_TYPE": ("{source}, column {column!r}: {found}, and the table has {expected}; nothing was changed", BAD_INPUT),
+    "DUPLICATE_ROW_ID": ("{source}: row id {id!r} {problem}; nothing was changed", BAD_INPUT),
+    "UNKNOWN_ROW": ("{source}: no row {row} to delete{more}; nothing was changed", BAD_INPUT),
     "TABLE_TOO_LARGE": ("{source}: {rows} rows; a relation holds at most {limit}", BAD_INPUT),
 }
 

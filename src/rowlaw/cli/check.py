@@ -6,6 +6,7 @@ import io
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, Group
@@ -17,7 +18,7 @@ from rowlaw.cli.options import started, write
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
 from rowlaw.violations import Result, Verdict, check
-from rowlaw.violations.sides import printed
+from rowlaw.violations.sides import Clash, printed
 
 WIDE = 100  # columns when the output is not a terminal
 SHOWN_RULES = 5  # broken rules whose clashes are printed
@@ -97,8 +98,14 @@ def _verdicts(result: Result) -> Table:
 
 
 def _clashes(result: Result, verdict: Verdict, sample: int) -> Group:
-    """Some violations: the two rows side by side, a line for each comparison, and the cells that clash marked."""
-    clashes = result.side_by_side(verdict.id, sample)
+    """Some violations of a rule, below what it says."""
+    head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.named.rule))
+    because = [Text(f"because {verdict.named.because}", style="dim")] if verdict.named.because else []
+    return Group(head, *because, clash_grid(result.side_by_side(verdict.id, sample)))
+
+
+def clash_grid(clashes: Sequence[Clash]) -> Table:
+    """Violations: the two rows side by side, a line for each comparison, and the cells that clash marked."""
     table = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "center", "left", "left"):
         table.add_column(justify=justify)  # type: ignore[arg-type]
@@ -111,6 +118,4 @@ def _clashes(result: Result, verdict: Verdict, sample: int) -> Group:
             values = [Text(printed(value), style=style) for value in (line.left_value, line.right_value)]
             table.add_row(Text(f"  {printed(line.left)}"), values[0], Text(line.op, style), values[1], Text(printed(other), style="dim"))
         table.add_row()
-    head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.named.rule))
-    because = [Text(f"because {verdict.named.because}", style="dim")] if verdict.named.because else []
-    return Group(head, *because, table)
+    return table

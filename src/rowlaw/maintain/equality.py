@@ -1,0 +1,123 @@
+"""Indexes of rows by values: which rows that came before agree with a row on some columns (IncDC section 7, equality indexes).
+
+Beyond the paper: an index may be of several columns, and a :class:`KindIndex` finds one row of each *kind*, which is enough to know whether a
+rule that speaks of nothing else is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rowlaw.kernels import upkeep as kernels
+from rowlaw.maintain.cells import Cells
+from rowlaw.maintain.ledger import Ledger
+
+_FIRST = 256  # places of a new table
+
+
+class EqualityIndex:
+    """Rows linked by equal values in some columns, the latest first. Taking in a row and finding its group take constant time.
+
+    With ``unknown`` nulls a row that has one in these columns agrees with nothing and is left out. Rows that are gone stay linked until
+    the table is compacted; who walks along the links asks whether a row is alive.
+    """
+
+    def __init__(self, cells: Cells, columns: Sequence[str], *, unknown: bool) -> None:
+        self.names = tuple(columns)
+        self.columns = np.array([cells.column(name) for name in columns], np.int64)
+        self.unknown = unknown
+        self.groups = 0
+        self.table = np.zeros(_FIRST, np.int32)
+        self._room = np.full(_FIRST, -2, np.int32)
+        self.rows = 0
+
+    @property
+    def following(self) -> np.ndarray:
+        return self._room[: self.rows]
+
+    @property
+    def nbytes(self) -> int:
+        return self.table.nbytes + self.following.nbytes
+
+    def take(self, cells: Cells, rows: np.ndarray) -> None:
+        """Take in rows; their numbers are above those of all rows taken in before."""
+        self.rows = cells.rows
+        if self.rows > len(self._room):
+            room = np.full(max(self.rows, len(self._room) * 3 // 2), -2, np.int32)
+            room[: len(self._room)] = self._room
+            self._room = room
+        needed = 2 * (self.groups + len(rows))
+        if needed > len(self.table):
+            larger = np.zeros(1 << needed.bit_length(), np.int32)
+            kernels.move_groups(cells.matrix, self.columns, self.table, larger)
+            self.table = larger
+        self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._room)
+
+    def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        """See each of ``rows`` with all living rows that came before it and agree with it."""
+        rows = np.asarray(rows, np.int64)
+        ledger.see(cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages))
+
+    def meet_all(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
+        """See all pairs of living rows that agree."""
+        rows, starts = np.empty(self.rows, np.int64), np.empty(self.groups + 1, np.int64)
+        number, groups = kernels.grouped(self.table, self.following, alive, rows, starts)
+        rows, starts = rows[:number], starts[: groups + 1]
+        near = Ledger(cells.slots.words, counted=False)
+        near.see(cells.slots, kernels.meet_groups(cells.matrix[rows], cells.how, starts, near.pages))
+        ledger.take(near, rows, cells.slots)
+
+    def _check(self, cells: Cells, alive: np.ndarray) -> None:
+        """Every invariant: the links of living rows lead through all earlier living rows of equal values, and no others."""
+        matrix = cells.matrix[:, self.columns]
+        for row in np.flatnonzero(alive):
+            null = self.unknown and bool((matrix[row] < 0).any())
+            assert (self.following[row] == -2) == null
+            found, t = [], int(self.following[row])
+            while t >= 0:
+                if alive[t]:
+                    found.append(t)
+                t = int(self.following[t])
+            equal = (matrix[:row] == matrix[row]).all(axis=1) & alive[:row] & (not null)
+            assert found == np.flatnonzero(equal)[::-1].tolist()
+
+
+class KindIndex:
+    """One row of each kind, by group: *kinds* are rows that agree on all ``columns`` of a rule, groups those that agree on its ``equal`` ones.
+
+    A pair of rows breaks the rule exactly if every pair of their kinds does. So a new row of a kind that was there before can break the rule only with a row
+    of its own kind, and one of a new kind is compared with one row of each other kind. The cost follows the number of kinds.
+    """
+
+    def __init__(self, cells: Cells, columns: Sequence[str], equal: Sequence[str], *, unknown: bool) -> None:
+        self.kinds = EqualityIndex(cells, columns, unknown=False)  # rows with the same nulls are of one kind
+        self.groups = EqualityIndex(cells, equal, unknown=unknown)
+
+    @property
+    def nbytes(self) -> int:
+        return self.kinds.nbytes + self.groups.nbytes
+
+    def take(self, cells: Cells, rows: np.ndarray) -> None:
+        """Take in rows; their numbers are above those of all rows taken in before."""
+        self.kinds.take(cells, rows)
+        founders = np.empty(len(rows), np.int64)
+        number = kernels.found_kinds(np.asarray(rows, np.int64), self.kinds.following, founders)
+        self.groups.take(cells, founders[:number])
+
+    def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        """See each of ``rows`` with as many living rows as it takes to know whether it breaks the rule."""
+        rows = np.asarray(rows, np.int64)
+        kinds = (self.kinds.columns, self.kinds.table, self.kinds.following)
+        groups = (self.groups.columns, self.groups.table, self.groups.following)
+        ledger.see(cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, ledger.pages))
+
+    def _check(self, cells: Cells, alive: np.ndarray) -> None:
+        """Every invariant: besides those of its two indexes, that the first row of every kind is in its group."""
+        self.kinds._check(cells, alive)
+        matrix = cells.matrix[:, self.kinds.columns]
+        equal = cells.matrix[:, self.groups.columns]
+        for row in np.flatnonzero(alive):
+            first = int(np.flatnonzero((matrix == matrix[row]).all(axis=1) & (self.kinds.following == -1))[0])
+            assert (self.groups.following[first] == -2) == (self.groups.unknown and bool((equal[row] < 0).any()))

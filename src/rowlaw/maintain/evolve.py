@@ -1,0 +1,335 @@
+"""Rules of all kinds that follow a table: what a state asks for (see :mod:`rowlaw.maintain.protocol`).
+
+>>> import pyarrow as pa
+>>> from rowlaw.maintain.protocol import UpkeepOptions
+>>> from rowlaw.maintain.table import GrowingTable
+>>> from rowlaw.relation import encode
+>>> from rowlaw.source import open_source
+>>> table = GrowingTable.of(encode(open_source(pa.table({"zip": [1, 1, 2], "city": ["Ulm", "Ulm", "Bonn"]}))))
+>>> evolution = Evolution.create(table, UpkeepOptions(), Progress(quiet=True))
+>>> sorted(str(rule) for rule in evolution.rules)
+['not (s.city = t.city and s.zip != t.zip)', 'not (s.zip = t.zip and s.city != t.city)']
+>>> taken = table.take(inserts=pa.table({"zip": [2], "city": ["Berlin"]}))
+>>> [(str(gone.rule), gone.witness) for gone in evolution.apply(table, taken.inserted, taken.deleted).removed]
+[('not (s.zip = t.zip and s.city != t.city)', (3, 2))]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self, Union, cast
+
+import numpy as np
+
+from rowlaw.discovery.rank import Rank
+from rowlaw.discovery.together import Dependency, listed
+from rowlaw.errors import RowlawError
+from rowlaw.maintain.denials import Changed, Denying
+from rowlaw.maintain.judging import Judge, View
+from rowlaw.maintain.protocol import UpkeepOptions
+from rowlaw.maintain.rulebook import pack, unpack
+from rowlaw.maintain.uniques import Uniques
+from rowlaw.maintain.writing import Unwritten, denials
+from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
+from rowlaw.progress import Progress
+from rowlaw.rules import NamedRule, RuleSet
+from rowlaw.rules.implication import is_trivial, minimal
+from rowlaw.rules.model import Denial, Key, Kind, Rule
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.maintain.table import GrowingTable
+
+Witness = tuple[int, int] | None
+Law = Union[Rule, "partial[Denial]"]  # a rule, or how to get at it
+Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
+
+KINDS: tuple[Kind, ...] = ("key", "dc")
+
+
+@dataclass(slots=True)
+class Entry:
+    """A rule in the list; a denial constraint may be written down when it is first asked for."""
+
+    id: str
+    law: Law
+    error: float | None
+    support: int | None
+    score: float | None
+
+    @property
+    def rule(self) -> Rule:
+        self.law = _read(self.law)
+        return self.law
+
+    @property
+    def named(self) -> NamedRule:
+        return NamedRule(self.id, self.rule, error=self.error, support=self.support, score=self.score)
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A rule that was born or retired, and the pair of rows that shows why, if there is one.
+
+    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is minimal since a
+    pair came, or because the last pair that broke it went.
+    """
+
+    entry: Entry
+    witness: Witness
+
+    @property
+    def rule(self) -> NamedRule:
+        return self.entry.named
+
+
+@dataclass(frozen=True)
+class Evolved:
+    """What a batch did to the rules."""
+
+    added: Sequence[Happened]
+    removed: Sequence[Happened]
+    _rules: Callable[[], RuleSet] = field(repr=False)
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        """All rules there are now."""
+        return self._rules()
+
+
+class Evolution:
+    """Rules that follow a table. The predicate space is that of the table they were first discovered on."""
+
+    def __init__(self, options: UpkeepOptions, denying: Denying | None, uniques: Uniques | None, judge: Judge) -> None:
+        self.options = options
+        self.denying = denying
+        self.uniques = uniques
+        self.judge = judge
+        self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
+        self._entries: dict[Name, Entry] = {}  # what is listed, in its order
+        self._given = 0  # ids so far
+
+    @classmethod
+    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress) -> Self:
+        """Discover the rules of the table as it is."""
+        for kind in options.kinds:
+            if kind not in KINDS:
+                raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
+        denying = uniques = None
+        judge = Judge(None, None)
+        if "key" in options.kinds:
+            with progress.phase("keys"):
+                uniques = Uniques.create(table, options.nulls)
+        if "dc" in options.kinds:
+            space = predicate_space(table.relation(), options.space)
+            denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress)
+            judge.denials = View.of(found.atoms, found.evidence)
+        if set(options.kinds) - {"dc"}:
+            judge.others = View.of_columns(table, options.nulls)
+        made = cls(options, denying, uniques, judge)
+        with progress.phase("rank"):
+            made._denials = made._written(denying.chosen) if denying is not None else {}
+            made._list_first(table.living)
+        return made
+
+    @property
+    def rules(self) -> RuleSet:
+        """All rules: those of the first table, the best first, and then those that came later."""
+        return RuleSet(tuple(entry.named for entry in self._entries.values()), self.options.nulls, self._settings)
+
+    @property
+    def keys(self) -> list[tuple[str, ...]]:
+        """The minimal sets of columns that are unique."""
+        return self.uniques.minimal if self.uniques is not None else []
+
+    @property
+    def non_keys(self) -> list[tuple[str, ...]]:
+        """The maximal sets of columns that are not unique."""
+        return self.uniques.maximal_non if self.uniques is not None else []
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the indexes, and of the copy of the table that they look at."""
+        found = self.denying.prover.nbytes + self.denying.cells.nbytes if self.denying is not None else 0
+        return found + (self.uniques.nbytes + self.uniques.cells.nbytes if self.uniques is not None else 0)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        names = ("cross", "overlap", "order_strings", "single_row", "constants")
+        return {**{name: getattr(self.options.space, name) for name in names}, "error": self.options.error}
+
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Evolved:
+        """Follow a batch that the table has taken in."""
+        inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
+        witnesses: dict[Name, Witness] = {}
+        before = self._dependencies
+        if self.uniques is not None:
+            self.uniques.apply(table, inserted, deleted)
+        lost: Sequence[Name] = ()
+        fresh: Mapping[Name, Law] = {}
+        if self.denying is not None:
+            lost, fresh = self._follow(self.denying.apply(table, inserted, deleted), witnesses)
+        if before or self._dependencies:
+            rules = self._listed()
+            lost = [name for name in self._entries if name not in rules]
+            fresh = {name: rule for name, rule in rules.items() if name not in self._entries}
+        removed = [Happened(self._entries.pop(name), witnesses.get(name)) for name in lost]
+        added = [Happened(entry, witnesses.get(name)) for name, entry in self._add(fresh, table.living).items()]
+        return Evolved(added, removed, lambda: self.rules)
+
+    def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[list[Name], Mapping[Name, Law]]:
+        """The denial constraints that went and came."""
+        assert self.denying is not None
+        if not self.denying.atoms.weak:  # sets that are minimal need not be minimal rules: look at all of them
+            before, self._denials = self._denials, self._written(self.denying.chosen)
+            fresh = {name: d for name, d in self._denials.items() if name not in before}
+            return [name for name in before if name not in self._denials], fresh
+        names = [s.tobytes() for s in changed.removed]
+        lost: list[Name] = [name for name in names if self._denials.pop(name, None) is not None]  # a trivial one is not there
+        came = self._written(changed.added)
+        self._denials.update(came)
+        for name, (s, t) in zip((*names, *(s.tobytes() for s in changed.added)), (*changed.removed_pairs.tolist(), *changed.added_pairs.tolist()), strict=True):
+            witnesses[name] = (s, t) if s >= 0 else None
+        return lost, came
+
+    # What is listed
+
+    @property
+    def _dependencies(self) -> list[Dependency]:
+        return [Key(names) for names in self.keys]
+
+    def _listed(self) -> dict[Name, Law]:
+        """What is to be listed: no law twice, and none that others imply."""
+        dependencies = self._dependencies
+        if not dependencies:
+            return dict(self._denials)
+        denials = {name: cast(Denial, _read(law)) for name, law in self._denials.items()}
+        names = {id(denial): name for name, denial in denials.items()}
+        rules = listed(dependencies, list(denials.values()), exact=not self.options.error)
+        return {names.get(id(rule), rule): rule for rule in rules}
+
+    def _written(self, sets: np.ndarray) -> dict[Name, Law]:
+        """Rules by the sets that they stand for; where nobody has to look at them, not written down yet."""
+        assert self.denying is not None
+        atoms = self.denying.atoms
+        if not atoms.weak:
+            return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
+        names = [s.tobytes() for s in sets]
+        if any(not p.same_column for p in atoms.predicates):
+            return {name: d for name, d in zip(names, denials(atoms, sets), strict=True) if not is_trivial(d)}
+        later = Unwritten(atoms, sets)
+        return {name: partial(later.__getitem__, i) for i, name in enumerate(names)}
+
+    def _list_first(self, living: int) -> None:
+        """List the first rules, the best first."""
+        laws = self._listed()
+        ranks = dict(zip(laws, self.judge.rank([_read(law) for law in laws.values()], living), strict=True))
+        for name in sorted(laws, key=lambda name: -_score(ranks[name])):
+            facts = ranks[name]
+            self._enter(name, laws[name], facts.support if facts is not None else None, facts.score if facts is not None else None)
+
+    def _add(self, laws: Mapping[Name, Law], living: int) -> dict[Name, Entry]:
+        """List rules at the end, with their scores."""
+        sets = [name for name in laws if isinstance(name, bytes)]
+        others = [name for name in laws if not isinstance(name, bytes)]
+        scores: dict[Name, float] = {}
+        if sets and self.denying is not None and self.denying.atoms.weak:
+            words = np.frombuffer(b"".join(sets), np.uint64).reshape(len(sets), -1)
+            scores.update(zip(sets, self.judge.scores(self.denying.ops(words), living).tolist(), strict=True))
+        else:
+            others += sets
+        scores.update((name, _score(rank)) for name, rank in zip(others, self.judge.rank([_read(laws[name]) for name in others], living), strict=True))
+        return {name: self._enter(name, law, None, scores[name]) for name, law in laws.items()}
+
+    def _enter(self, name: Name, law: Law, support: int | None, score: float | None) -> Entry:
+        self._given += 1
+        entry = self._entries[name] = Entry(f"R{self._given}", law, None if self.options.error else 0.0, support, score)
+        return entry
+
+    # Compacting, saving, checking
+
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
+        """The table was compacted: row ``i`` is now row ``numbers[i]``, or forgotten (-1)."""
+        if self.denying is not None:
+            self.denying.renumber(table, numbers)
+        if self.uniques is not None:
+            self.uniques.renumber(table)
+
+    def save(self, writer: Writer) -> None:
+        """Write rules and evidence. Indexes are made from the table when they are first needed."""
+        space = self.options.space
+        columns = None if space.columns is None else list(space.columns)
+        chosen = {name: " ".join(op.symbol for op in ops) for name, ops in space.operators.items()}
+        writer.json(
+            "options",
+            {
+                "kinds": self.options.kinds,
+                "nulls": self.options.nulls,
+                "error": self.options.error,
+                "space": [columns, chosen, space.cross, space.overlap, space.order_strings, space.single_row, space.constants],
+                "given": self._given,
+            },
+        )
+        self._save_list(writer)
+        self.judge.save(writer.under("judge"))
+        if self.denying is not None:
+            self.denying.save(writer.under("denials"))
+        if self.uniques is not None:
+            self.uniques.save(writer.under("uniques"))
+
+    def _save_list(self, writer: Writer) -> None:
+        """The list in its order: denial constraints by their sets, others by their texts."""
+        sets = [name for name in self._entries if isinstance(name, bytes)]
+        writer.json("others", [pack(name) for name in self._entries if not isinstance(name, bytes)])
+        writer.array("is-set", np.array([isinstance(name, bytes) for name in self._entries], bool))
+        writer.array("sets", np.frombuffer(b"".join(sets), np.uint8))
+        writer.array("lengths", np.array([len(s) for s in sets], np.int32))
+        facts = [(int(e.id[1:]), -1 if e.support is None else e.support, np.nan if e.score is None else e.score) for e in self._entries.values()]
+        writer.array("facts", np.array(facts, np.float64).reshape(-1, 3))
+
+    @classmethod
+    def load(cls, reader: Reader, table: GrowingTable) -> Self:
+        """What was saved, with the table as it was then."""
+        saved = reader.json("options")
+        columns, chosen, *rest = saved["space"]
+        space = SpaceOptions(None if columns is None else tuple(columns), {name: operators(text) for name, text in chosen.items()}, *rest)
+        options = UpkeepOptions(tuple(saved["kinds"]), saved["nulls"], saved["error"], space)
+        denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
+        uniques = Uniques.load(reader.under("uniques"), table) if "key" in options.kinds else None
+        judge = Judge.load(reader.under("judge"), denying.atoms if denying is not None else None, table.names, options.nulls)
+        made = cls(options, denying, uniques, judge)
+        made._given = saved["given"]
+        made._denials = made._written(denying.chosen) if denying is not None else {}
+        made._load_list(reader)
+        return made
+
+    def _load_list(self, reader: Reader) -> None:
+        others = iter([unpack(text) for text in reader.json("others")])
+        ends = np.cumsum(reader.array("lengths")).tolist()
+        data = reader.array("sets").tobytes()
+        sets = iter([data[a:b] for a, b in zip([0, *ends], ends, strict=False)])
+        error = None if self.options.error else 0.0
+        for is_set, (number, support, score) in zip(reader.array("is-set"), reader.array("facts").tolist(), strict=True):
+            name: Name = next(sets) if is_set else next(others)
+            law = self._denials[name] if isinstance(name, bytes) else name
+            self._entries[name] = Entry(f"R{int(number)}", law, error, int(support) if support >= 0 else None, score if score == score else None)
+
+    def _check(self, table: GrowingTable) -> None:
+        """Every invariant of every part."""
+        alive = np.asarray(table.alive)
+        if self.denying is not None:
+            self.denying._check(alive)
+            assert set(self._written(self.denying.chosen)) == set(self._denials)
+        if self.uniques is not None:
+            self.uniques._check(alive)
+        assert set(self._entries) == set(self._listed())
+
+
+def _read(law: Law) -> Rule:
+    return law() if isinstance(law, partial) else law
+
+
+def _score(facts: Rank | None) -> float:
+    return facts.score if facts is not None else 0.0

@@ -1,0 +1,52 @@
+"""Rules at the door: rows of a batch that would break them are kept out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rowlaw.engine.engine import Engine, Part
+from rowlaw.maintain.batch import Batch, BatchColumn
+from rowlaw.maintain.table import GrowingTable
+from rowlaw.rules import RuleSet, bind
+from rowlaw.rules.model import Rule
+
+
+def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.ndarray:
+    """Of rows that a table has just taken in, those that have to go so that the new rows break no rule; as places in ``inserted``.
+
+    A new row that clashes with an old one goes. Of two new rows that clash the later one goes.
+    """
+    bound: list[Rule] = [bind(named.origin or named.rule, table.types) for named in rules]
+    relation = table.relation()
+    engine = Engine(relation, rules.nulls)
+    new = np.searchsorted(relation.table_rows, inserted).astype(np.int32)
+    old = np.setdiff1d(np.arange(relation.rows, dtype=np.int32), new)
+    bad = np.zeros(relation.rows, bool)
+    for part in (Part(new, old), Part(old, new)):
+        for found in engine.count(bound, part) if len(old) else ():
+            bad[found.rows] = True
+    bad[old] = False
+    rest = new[~bad[new]]
+    clashes = []
+    for rule in bound if len(rest) else ():
+        clashes += [np.stack((np.minimum(s, t), np.maximum(s, t)), axis=1) for s, t in engine.pairs(rule, Part(rest, rest))]
+    pairs = np.unique(np.concatenate(clashes), axis=0) if clashes else np.zeros((0, 2), np.int32)
+    for first, second in pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))].tolist():
+        # a rule about one row clashes with itself
+        if not bad[first] or first == second:
+            bad[second] = True
+    return np.flatnonzero(bad[new])
+
+
+def part_of(batch: Batch, rows: np.ndarray) -> Batch:
+    """Some rows of a batch; columns keep only the values that these rows have."""
+    columns = {}
+    for name, column in batch.columns.items():
+        codes = column.codes[rows]
+        used = np.unique(codes[codes >= 0])
+        places = np.full(len(column.values) + 1, -1, np.int32)
+        places[used] = np.arange(len(used), dtype=np.int32)
+        columns[name] = BatchColumn(column.values.take(used), places[codes])
+    return replace(batch, rows=len(rows), columns=columns)

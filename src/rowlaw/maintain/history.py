@@ -1,0 +1,141 @@
+"""What happened to the rules of a state: when each was born and retired, and which rows show why."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rowlaw.maintain.protocol import Happened
+from rowlaw.maintain.rulebook import Entry, unpack
+from rowlaw.maintain.table import GrowingTable
+from rowlaw.rules import NamedRule
+from rowlaw.rules.model import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecord:
+    """A batch that was applied; number 0 made the state."""
+
+    number: int
+    id: str | None
+    at: dt.datetime
+    inserted: int
+    deleted: int
+    added: int
+    removed: int
+    rules: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A rule was born or retired by a batch.
+
+    ``witness`` are rows, each with its values in the rule's columns (and its id): a pair that breaks the rule from now on, or, for a birth,
+    a pair that broke it until one of its rows went. Empty where no single pair decides.
+    """
+
+    kind: Literal["born", "retired"]
+    id: str
+    rule: Rule
+    batch: BatchRecord
+    witness: tuple[Mapping[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.batch.at:%Y-%m-%d %H:%M:%S} batch {self.batch.number}: {self.id} {self.kind}: {self.rule}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "event": self.kind,
+            "id": self.id,
+            "kind": self.rule.kind,
+            "rule": str(self.rule),
+            "batch": self.batch.number,
+            "batch_id": self.batch.id,
+            "at": self.batch.at.isoformat(),
+            "witness": [dict(row) for row in self.witness],
+        }
+
+
+@dataclass(frozen=True)
+class History:
+    """All events of a state, the oldest first; read when they are asked for."""
+
+    batch_lines: np.ndarray = field(repr=False)
+    event_lines: np.ndarray = field(repr=False)
+    living: tuple[Entry, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def batches(self) -> tuple[BatchRecord, ...]:
+        return tuple(BatchRecord(**{**line, "at": dt.datetime.fromisoformat(line["at"])}) for line in lines(self.batch_lines))
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        batches = self.batches
+        written = list(lines(self.event_lines))
+        # Rules of the first batch are not written down one by one: they live still, or their retirement is.
+        first = [(e.id, e.packed) for e in self.living if e.born == 0]
+        first += [(line["id"], line["rule"]) for line in written if line["event"] == "retired" and line["born"] == 0]
+        found = [Event("born", id, unpack(packed), batches[0]) for id, packed in sorted(first, key=lambda pair: int(pair[0][1:]))]
+        for line in written:
+            found.append(Event(line["event"], line["id"], unpack(line["rule"]), batches[line["batch"]], tuple(line.get("witness", ()))))
+        return tuple(found)
+
+    def of(self, id: str) -> tuple[Event, ...]:
+        """What happened to one rule."""
+        return tuple(event for event in self.events if event.id == id)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __repr__(self) -> str:
+        return f"History({len(self.batches):,} batches, {len(self.events):,} events)"
+
+
+def lines(data: np.ndarray) -> Iterator[dict[str, Any]]:
+    """The lines of a log."""
+    return (json.loads(line) for line in data.tobytes().splitlines())
+
+
+def log(records: Sequence[Mapping[str, Any]]) -> np.ndarray:
+    """Records as lines to be added to a log."""
+    text = "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records)
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def witnesses(table: GrowingTable, happened: Sequence[Happened]) -> list[list[dict[str, Any]]]:
+    """For each event its rows with their values in the rule's columns; each row is decoded once."""
+    rows = sorted({int(row) for event in happened for row in (event.witness if event.witness is not None else ())})
+    if not rows:
+        return [[] for _ in happened]
+    names = {name for event in happened for name in _rule(event).columns} | ({table.row_id} if table.row_id is not None else set())
+    values = table.decode(rows, [name for name in table.names if name in names]).to_pylist()
+    decoded = dict(zip(rows, values, strict=True))
+    found = []
+    for event in happened:
+        shown = [*((table.row_id,) if table.row_id is not None else ()), *_rule(event).columns]
+        some = event.witness if event.witness is not None else ()
+        found.append([{name: _plain(decoded[int(row)][name]) for name in dict.fromkeys(shown)} for row in some])
+    return found
+
+
+def _rule(event: Happened) -> Rule:
+    return event.rule.rule if isinstance(event.rule, NamedRule) else event.rule
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dt.date | dt.datetime):
+        return value.isoformat()
+    if isinstance(value, Decimal) or (isinstance(value, float) and value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value

@@ -1,0 +1,73 @@
+"""What a state asks of the algorithms that keep rules current: see :mod:`rowlaw.maintain.evolve`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from rowlaw.maintain.store import Reader, Writer
+from rowlaw.maintain.table import GrowingTable
+from rowlaw.predicates.space import SpaceOptions
+from rowlaw.progress import Progress
+from rowlaw.rules import NamedRule, RuleSet
+from rowlaw.rules.model import Kind, Nulls, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepOptions:
+    """Which rules are kept current: as in :func:`rowlaw.discover`. Fixed when a state is made."""
+
+    kinds: tuple[Kind, ...] = ("dc",)
+    nulls: Nulls = "unknown"
+    error: float = 0.0
+    space: SpaceOptions = field(default_factory=SpaceOptions)
+
+
+class Happened(Protocol):
+    """A rule that was born or retired, and the rows that show why: a pair ``(s, t)``, one row, or None."""
+
+    @property
+    def rule(self) -> Rule | NamedRule: ...
+
+    @property
+    def witness(self) -> Sequence[int] | None: ...
+
+
+class Evolved(Protocol):
+    """What a batch did to the rules."""
+
+    @property
+    def rules(self) -> RuleSet: ...
+
+    @property
+    def added(self) -> Sequence[Happened]: ...
+
+    @property
+    def removed(self) -> Sequence[Happened]: ...
+
+
+class Evolution(Protocol):
+    """Rules that follow a table."""
+
+    @property
+    def rules(self) -> RuleSet: ...
+
+    @classmethod
+    def create(cls, table: GrowingTable, options: Any, progress: Progress) -> Self:
+        """Discover the rules of the table as it is."""
+
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Evolved:
+        """Follow a batch that the table has taken in. ``table.relabelled`` says which columns have new labels."""
+
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
+        """The table was compacted: row ``i`` is now row ``numbers[i]``, or forgotten (-1). Labels are the same."""
+
+    def save(self, writer: Writer) -> None:
+        """Write what has changed, keep the rest."""
+
+    @classmethod
+    def load(cls, reader: Reader, table: GrowingTable) -> Self:
+        """What was saved, with the table as it was then."""

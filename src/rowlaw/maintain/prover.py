@@ -1,0 +1,257 @@
+"""Looks for pairs of rows that break rules, among all pairs or those of a batch, through indexes or without.
+
+The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in the ledger. There are three ways: rows that
+agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they say), one row of each kind (it serves
+one rule, of which a broken one has to be asked about again), and all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rowlaw.maintain.cells import Cells
+from rowlaw.maintain.equality import EqualityIndex, KindIndex
+from rowlaw.maintain.ledger import Ledger
+from rowlaw.maintain.select import Agreement, Price, cheapest_keys
+from rowlaw.rules.model import Column
+from rowlaw.spark.jobs import cores
+
+ANY = 0b111  # the mask of a slot about which a rule says nothing
+EQUAL = 0b010
+PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
+NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
+PLAIN_PAIR = 15e-9  # seconds that a pair costs where all are compared
+TAKE = 100e-9  # seconds that taking a row into an index costs
+ASK = 150e-9  # seconds per row that the engine needs for a rule
+CALL = 50e-6  # seconds that using an index costs, however few the rows
+SAMPLED = 1 << 15  # rows that the number of kinds is estimated from
+HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how many kinds of them there are
+BATCHES = 10  # that an index is expected to serve
+MOST_KINDS = 400  # indexes for single rules, at most
+
+
+@dataclass
+class Proof:
+    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and rules that were asked about one by one."""
+
+    keys: list[int] = field(default_factory=list)
+
+    def serves(self, equal: np.ndarray) -> np.ndarray:
+        """Which rules, given the columns they ask to be equal, are proven by keys."""
+        found = np.zeros(len(equal), bool)
+        for key in self.keys:
+            found |= (equal & np.uint64(key)) == np.uint64(key)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Keys to use, and kinds (columns, columns that are equal) for the rules that they do not serve."""
+
+    keys: list[int]
+    kinds: list[tuple[int, int]]
+    seconds: float
+
+
+class Prover:
+    """Indexes over the cells of a table, made as they pay."""
+
+    def __init__(self, cells: Cells, ledger: Ledger) -> None:
+        self.cells, self.ledger = cells, ledger
+        self.keys: dict[int, EqualityIndex] = {}
+        self.kinds: dict[tuple[int, int], KindIndex] = {}
+        self._agreement: Agreement | None = None
+        self._kinds_seen: dict[tuple[int, int], tuple[float, float]] = {}
+        slots = cells.slots.slots
+        plain = np.zeros(len(slots), bool)
+        self._bits = np.zeros(len(slots), np.uint64)  # the bits of the columns that a slot compares
+        for i, slot in enumerate(slots):
+            names = [o.name for o in (slot.left, slot.right) if isinstance(o, Column)]
+            if int(cells.how.left[i]) < len(cells.names) and all(cells.column(n) < 64 for n in names):
+                plain[i] = True
+                for name in names:
+                    self._bits[i] |= np.uint64(1 << cells.column(name))
+        self._plain = plain
+        self._same = plain & np.array([isinstance(s.right, Column) and s.left.name == s.right.name for s in slots], bool)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(index.nbytes for index in (*self.keys.values(), *self.kinds.values()))
+
+    def equal(self, ops: np.ndarray) -> np.ndarray:
+        """For rules, given as the outcomes they accept in each slot, the columns they ask to be equal, as bits."""
+        found = np.zeros(len(ops), np.uint64)
+        for i in np.flatnonzero(self._same):
+            found |= np.where(ops[:, i] == EQUAL, self._bits[i], np.uint64(0))
+        return found
+
+    def columns(self, ops: np.ndarray) -> np.ndarray:
+        """The columns that rules speak of, as bits; 0 for rules that speak of anything that is not a label."""
+        found = np.zeros(len(ops), np.uint64)
+        for i in range(ops.shape[1]):
+            found |= np.where(ops[:, i] != ANY, self._bits[i], np.uint64(0))
+        odd = (ops[:, ~self._plain] != ANY).any(axis=1)
+        return np.where(odd, np.uint64(0), found)
+
+    def agreement(self, alive: np.ndarray) -> Agreement:
+        living = int(np.count_nonzero(alive))
+        known = self._agreement
+        if known is None or not known.rows / 2 <= living <= 2 * known.rows:
+            self._kinds_seen = {}
+            known = self._agreement = Agreement.of(
+                self.cells.matrix[:, : len(self.cells.names)], np.flatnonzero(alive), unknown=self.cells.slots.unknown
+            )
+        return known
+
+    def take(self, rows: np.ndarray, relabelled: Collection[str]) -> None:
+        """Rows have come; labels of some columns may have changed, and with them the indexes that use them."""
+        for index in self._indexes:
+            names = index.kinds.names if isinstance(index, KindIndex) else index.names
+            if not set(names).isdisjoint(relabelled):
+                self.keys = {key: i for key, i in self.keys.items() if i is not index}
+                self.kinds = {kind: i for kind, i in self.kinds.items() if i is not index}
+            else:
+                index.take(self.cells, rows)
+
+    @property
+    def _indexes(self) -> list[EqualityIndex | KindIndex]:
+        return [*self.keys.values(), *self.kinds.values()]
+
+    def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> None:
+        """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or holds."""
+        todo = ~proof.serves(self.equal(ops))
+        if not todo.any() or not len(rows):
+            return
+        plan = self._plan(ops[todo], len(rows), alive)
+        if plan is None:
+            self.ledger.meet(self.cells, rows, _others(alive, rows))
+            proof.keys.append(0)
+            return
+        for key in plan.keys:
+            self.key(key, alive).meet(self.cells, rows, alive, self.ledger)
+            proof.keys.append(key)
+        for columns, key in plan.kinds:
+            self.kind(columns, key, alive).meet(self.cells, rows, alive, self.ledger)
+
+    def batch_seconds(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> float:
+        """About how long looking at the pairs of so many new rows would take with indexes."""
+        plan = self._plan(ops, rows, alive)
+        return plan.seconds if plan is not None else float("inf")
+
+    def prepare(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> None:
+        """Make the indexes that batches of about so many rows will ask for."""
+        plan = self._plan(ops, rows, alive)
+        if plan is not None:
+            for key in plan.keys:
+                self.key(key, alive)
+            for columns, key in plan.kinds:
+                self.kind(columns, key, alive)
+
+    def _plan(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> Plan | None:
+        """The cheapest indexes that serve all rules for a batch of so many rows; None if comparing all pairs is cheaper."""
+        living = int(np.count_nonzero(alive))
+        pairs, equal = rows * living, self.equal(ops)
+        agreement = self.agreement(alive)
+        columns = self.columns(ops)
+        otherwise = self._alone_seconds(columns, equal, rows, alive)
+        price = Price(pairs * PAIR, CALL + rows * TAKE, living * TAKE / BATCHES)
+        keys, alone = cheapest_keys(equal, otherwise, agreement, price, list(self.keys))
+        kinds = list(dict.fromkeys(zip(columns[alone].tolist(), equal[alone].tolist(), strict=True)))
+        if len(kinds) > MOST_KINDS or any(spoken == 0 for spoken, _ in kinds):
+            return None
+        seconds = price.index * len(keys) + price.pairs * float(agreement.share(np.array(keys, np.uint64)).sum())
+        seconds += sum(self._kind_seconds(spoken, key, rows, alive) for spoken, key in kinds)
+        return Plan(keys, kinds, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
+
+    def _alone_seconds(self, columns: np.ndarray, equal: np.ndarray, rows: int, alive: np.ndarray) -> np.ndarray:
+        """About what each rule costs if it is served by kinds: an index of kinds is two, and serves rules about the same columns only."""
+        living = int(np.count_nonzero(alive))
+        partners = living * self.agreement(alive).share(equal)
+        seconds = CALL + rows * (2 * TAKE + partners * PAIR)
+        both, place = np.unique(np.stack((columns, equal), axis=1), axis=0, return_inverse=True)
+        place = place.ravel()
+        heavy = np.unique(place[(partners > HEAVY) & (columns != 0)])
+        if len(heavy) <= MOST_KINDS:
+            for k in heavy.tolist():
+                seconds[place == k] = self._kind_seconds(int(both[k, 0]), int(both[k, 1]), rows, alive)
+        there = np.array([(int(c), int(e)) in self.kinds for c, e in both.tolist()], bool)[place] if len(both) else np.zeros(0, bool)
+        return seconds + np.where(there, 0.0, 2 * living * TAKE / BATCHES)
+
+    def prove_all(self, ops: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
+        """Look at all pairs that agree on keys which serve many of the rules; which rules the engine has to be asked about."""
+        equal = self.equal(ops)
+        todo = ~proof.serves(equal)
+        if todo.any():
+            rows = np.flatnonzero(alive)
+            agreement = self.agreement(alive)
+            price = Price(len(rows) ** 2 / 2 * NEAR_PAIR, CALL + len(rows) * TAKE, len(rows) * TAKE)
+            otherwise = np.full(int(todo.sum()), len(rows) * ASK + CALL)
+            chosen, _ = cheapest_keys(equal[todo], otherwise, agreement, price, list(self.keys))
+            for key in chosen:
+                index = self.keys.get(key) or self._built(key, alive)
+                index.meet_all(self.cells, alive, self.ledger)
+                proof.keys.append(key)
+        return ~proof.serves(equal)
+
+    def key(self, key: int, alive: np.ndarray) -> EqualityIndex:
+        """The index of a key, made if there is none."""
+        if key not in self.keys:
+            self.keys[key] = self._built(key, alive)
+        return self.keys[key]
+
+    def _built(self, key: int, alive: np.ndarray) -> EqualityIndex:
+        index = EqualityIndex(self.cells, self._names(key), unknown=self.cells.slots.unknown)
+        index.take(self.cells, np.flatnonzero(alive))
+        return index
+
+    def kind(self, columns: int, key: int, alive: np.ndarray) -> KindIndex:
+        """The index of kinds for rules about some columns that ask for equality in those of a key, made if there is none."""
+        if (columns, key) not in self.kinds:
+            index = KindIndex(self.cells, self._names(columns), self._names(key), unknown=self.cells.slots.unknown)
+            index.take(self.cells, np.flatnonzero(alive))
+            self.kinds[columns, key] = index
+        return self.kinds[columns, key]
+
+    def _names(self, bits: int) -> list[str]:
+        return [name for i, name in enumerate(self.cells.names) if bits >> i & 1]
+
+    def _kind_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
+        """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and how many kinds a group has."""
+        if (columns, key) not in self._kinds_seen:
+            living = np.flatnonzero(alive)
+            some = np.random.default_rng(0).choice(living, min(len(living), SAMPLED), replace=False)
+            kinds, groups = (_numbered(self.cells.matrix[some], [self.cells.column(n) for n in self._names(bits)]) for bits in (columns, key))
+            often = np.bincount(kinds)
+            founder = np.unique(kinds, return_index=True)[1]
+            in_group = np.bincount(groups[founder])
+            self._kinds_seen[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
+        fresh, others = self._kinds_seen[columns, key]
+        return CALL + rows * (2 * TAKE + fresh * others * PAIR)
+
+    def renumber(self) -> None:
+        """Rows have new numbers: indexes are made again when they are needed."""
+        self.keys, self.kinds = {}, {}
+
+    def _check(self, alive: np.ndarray) -> None:
+        """Every invariant of every index."""
+        for index in self._indexes:
+            index._check(self.cells, alive)
+
+
+def _others(alive: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The living rows but for some."""
+    there = alive.copy()
+    there[rows] = False
+    return np.flatnonzero(there)
+
+
+def _numbered(matrix: np.ndarray, columns: Sequence[int]) -> np.ndarray:
+    """A number for each row, the same for rows that agree on the columns."""
+    numbers = np.zeros(len(matrix), np.int64)
+    for c in columns:
+        values = np.unique(matrix[:, c], return_inverse=True)[1]
+        numbers = np.unique(numbers * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1]
+    return numbers

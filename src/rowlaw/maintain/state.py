@@ -1,0 +1,421 @@
+"""``rowlaw.Laws``: the laws of a table, kept in a folder, current while rows come and go."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.maintain.arrays import FileArray
+from rowlaw.maintain.batch import Batch
+from rowlaw.maintain.change import Change
+from rowlaw.maintain.guard import offenders, part_of
+from rowlaw.maintain.history import BatchRecord, Event, History, lines, log, witnesses
+from rowlaw.maintain.protocol import Evolution, Evolved, UpkeepOptions
+from rowlaw.maintain.rulebook import Rulebook, unpack
+from rowlaw.maintain.store import Store, Writer
+from rowlaw.maintain.table import GrowingTable, Taken
+from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
+from rowlaw.progress import Progress
+from rowlaw.relation import Relation, encode
+from rowlaw.rules import RuleSet
+from rowlaw.rules.model import Column, Kind, Nulls
+from rowlaw.source import open_source
+from rowlaw.violations.check import rule_set
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SNAPSHOT = 2  # the rules are written anew when so many times more events than rules have been written since
+LOGS = ("batches", "events")
+
+
+class Laws:
+    """The laws of a table that changes, in a folder.
+
+    >>> import tempfile, pyarrow as pa
+    >>> folder = tempfile.mkdtemp()
+    >>> table = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"]})
+    >>> laws = Laws.create(f"{folder}/state", table, row_id="id", kinds=["dc"], progress=False)
+    >>> sorted(str(r.rule) for r in laws.rules)
+    ['not (s.city = t.city and s.zip != t.zip)', 'not (s.zip = t.zip and s.city != t.city)']
+    >>> change = laws.apply(pa.table({"id": [4], "zip": ["10001"], "city": ["Newark"]}), batch_id="monday")
+    >>> [str(r.rule) for r in change.removed]
+    ['not (s.zip = t.zip and s.city != t.city)']
+    >>> [event.kind for event in Laws.open(laws.path).history.of(change.removed[0].id)]
+    ['born', 'retired']
+    """
+
+    def __init__(self, store: Store, *, evolution: type[Evolution] | None = None) -> None:
+        self._store = store
+        self._kind = evolution
+        self._lock = threading.RLock()  # a stream refreshes the state that its user looks at
+        self._forget()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        table: Any,
+        *,
+        row_id: str | None = None,
+        kinds: Sequence[Kind] | None = None,
+        nulls: Nulls = "unknown",
+        error: float = 0.0,
+        columns: Sequence[str] | None = None,
+        types: Mapping[str, str] | None = None,
+        cross: bool = True,
+        overlap: float = 0.3,
+        order_strings: bool = False,
+        single_row: bool = False,
+        constants: float | None = None,
+        operators_of: Mapping[str, str] | None = None,
+        session: SparkSession | None = None,
+        progress: bool = True,
+        evolution: type[Evolution] | None = None,
+        **reading: Any,
+    ) -> Self:
+        """Make a state: read the table, discover its laws, and keep both in a new folder.
+
+        Parameters
+        ----------
+        path
+            The folder, which must not exist yet or be empty.
+        table, columns, types, reading
+            As in :func:`rowlaw.discover`. The types are fixed from here on; a batch may have other columns only if ``columns`` are given.
+        row_id
+            The column that names the rows: unique, never null, and not part of any rule. Without one, rows are deleted by all their values.
+        kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of
+            As in :func:`rowlaw.discover`. The predicate space is that of the first table, from here on.
+        """
+        chosen = {name: operators(text) for name, text in (operators_of or {}).items()}
+        space = SpaceOptions(None, chosen, cross, overlap, order_strings, single_row, constants)
+        options = UpkeepOptions(_kinds(kinds, evolution), nulls, error, space)
+        shown = Progress(quiet=not progress)
+        wanted = None if columns is None else list(dict.fromkeys([*([row_id] if row_id is not None else []), *columns]))
+        store = Store.create(path)
+        with store.writing() as writer:
+            with shown.phase("read"):
+                source = open_source(table, columns=wanted, types=types, session=session, **reading)
+                relation = encode(source, row_id=row_id, session=session)
+            with relation:
+                grown = GrowingTable.of(relation, scales=_scales(relation, space), others=columns is not None)
+            laws = cls(store, evolution=evolution)
+            evolved = laws._evolution_type.create(grown, options, shown)
+            book = Rulebook()
+            for named in evolved.rules:
+                book.add(named, batch=0)
+            laws._table, laws._evolution, laws._book = grown, evolved, book
+            facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
+            record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
+            for name, data in zip(LOGS, (log([_line(record)]), log([])), strict=True):
+                laws._logs[name] = FileArray.create(store.data / writer.new_file(), data)
+            with shown.phase("save"):
+                laws._save(writer, facts, snapshot=True)
+        return laws
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, evolution: type[Evolution] | None = None) -> Self:
+        """The state in a folder, as it is now. Nothing but its manifest is read yet, and other processes may go on writing."""
+        return cls(Store.open(path), evolution=evolution)
+
+    def _forget(self) -> None:
+        """What is in memory is no longer what is in the folder."""
+        self._table: GrowingTable | None = None
+        self._evolution: Evolution | None = None
+        self._book: Rulebook | None = None
+        self._logs: dict[str, FileArray] = {}
+        self._seen = self._store.generation
+
+    def refresh(self) -> bool:
+        """See what other processes have written since; says whether there was anything."""
+        with self._lock:
+            changed = self._store.refresh()
+            if changed:
+                self._forget()
+            return changed
+
+    def close(self) -> None:
+        """Give up what is in memory. Nothing is lost: what was applied is in the folder."""
+        self._forget()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        with self._lock:
+            return f"Laws({self.path!r}: {len(self._rulebook):,} rules of {self.table.living:,} rows, batch {self.batch})"
+
+    @property
+    def path(self) -> str:
+        return str(self._store.folder)
+
+    @property
+    def batch(self) -> int:
+        """The number of batches applied."""
+        return int(self._store.facts["batch"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings the state was made with."""
+        return dict(self._store.facts["options"])
+
+    @property
+    def nulls(self) -> Nulls:
+        return self.options["nulls"]
+
+    @property
+    def table(self) -> GrowingTable:
+        """The rows."""
+        if self._table is None:
+            self._table = GrowingTable.load(self._store, self._store.facts["table"], "table")
+        return self._table
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules that hold now. A rule keeps its id as long as it lives."""
+        with self._lock:
+            settings = {name: value for name, value in self.options.items() if name not in ("kinds", "nulls", "operators")}
+            return self._rulebook.rules(self.nulls, settings)
+
+    @property
+    def history(self) -> History:
+        """When each rule was born and retired, and by which rows."""
+        with self._lock:
+            reader = self._store.reader
+            return History(reader.array("batches"), reader.array("events"), tuple(self._rulebook.entries.values()))
+
+    @property
+    def keys(self) -> list[tuple[str, ...]]:
+        """The minimal sets of columns that are unique."""
+        return list(getattr(self._loaded, "keys", ()))
+
+    @property
+    def non_keys(self) -> list[tuple[str, ...]]:
+        """The maximal sets of columns that are not unique."""
+        return list(getattr(self._loaded, "non_keys", ()))
+
+    @property
+    def _evolution_type(self) -> type[Evolution]:
+        if self._kind is None:
+            from rowlaw.maintain.evolve import Evolution as Current
+
+            self._kind = Current
+        return self._kind
+
+    @property
+    def _loaded(self) -> Evolution:
+        if self._evolution is None:
+            self._evolution = self._evolution_type.load(self._store.reader.under("evolution"), self.table)
+        return self._evolution
+
+    @property
+    def _rulebook(self) -> Rulebook:
+        if self._book is None:
+            reader = self._store.reader
+            self._book = Rulebook.from_json(reader.json("rules"))
+            self._book.replay(lines(reader.array("events")[self._store.facts["rules_at"] :]))
+        return self._book
+
+    def apply(
+        self,
+        inserts: Any = None,
+        deletes: Any = None,
+        *,
+        batch_id: str | None = None,
+        guard: Any = None,
+        before: Callable[[pa.Table | None, str | None], None] | None = None,
+        progress: bool = False,
+        **reading: Any,
+    ) -> Change:
+        """Take a batch in and bring the rules up to date: all of it, durably, or nothing.
+
+        Parameters
+        ----------
+        inserts
+            Rows that come: what :func:`rowlaw.open_source` takes, in the columns of the table.
+        deletes
+            Rows that go, before any come: with a ``row_id``, a frame with that column or a list of ids; else whole rows, each of
+            which takes one living row with it.
+        batch_id
+            A name for the batch. A batch of that name that was applied before is not applied again.
+        guard
+            Rules, as in :func:`rowlaw.check`: rows of the batch that break them are left out, and given back as ``quarantined``.
+        before
+            Called with the quarantined rows and the ``batch_id`` before the batch is made durable: what it raises stops the batch.
+
+        >>> import tempfile, pyarrow as pa
+        >>> with Laws.create(tempfile.mkdtemp(), pa.table({"zip": [1, 1, 2], "city": ["a", "a", "b"]}), progress=False) as laws:
+        ...     change = laws.apply(pa.table({"zip": [2], "city": ["c"]}), pa.table({"zip": [1], "city": ["a"]}))
+        >>> change.inserted, change.deleted, laws.table.living
+        (1, 1, 3)
+        """
+        shown = Progress(quiet=not progress)
+        door = rule_set(guard, None) if guard is not None else None
+        with shown.phase("read"):
+            coming = self.table.read(inserts, **reading) if inserts is not None else None
+            going = self.table.read(deletes, deletes=True, **reading) if deletes is not None else None
+        with self._store.writing() as writer:
+            if self._store.generation != self._seen:
+                self._forget()
+            if batch_id is not None and self._applied(batch_id):
+                return Change(0, 0, (), len(self._rulebook), shown.seconds, self.batch, batch_id, repeated=True, _rules=lambda: self.rules)
+            try:
+                return self._applied_batch(writer, coming, going, batch_id, door, before, shown)
+            except BaseException:
+                self._forget()
+                raise
+
+    def _applied_batch(
+        self,
+        writer: Writer,
+        coming: Batch | None,
+        going: Batch | None,
+        batch_id: str | None,
+        door: RuleSet | None,
+        before: Callable[[pa.Table | None, str | None], None] | None,
+        shown: Progress,
+    ) -> Change:
+        held: pa.Table | None = None
+        if door is not None and coming is not None:
+            with shown.phase("guard"):
+                coming, held = self._guarded(coming, going, door)
+        rows = sum(batch.rows for batch in (coming, going) if batch is not None)
+        book, table = self._rulebook, self.table
+        evolution = self._loaded if rows else None  # loaded before the table changes
+        with shown.phase("take"):
+            taken = table.take(coming, going)
+        evolved = None
+        if evolution is not None:
+            with shown.phase("evolve"):
+                evolved = evolution.apply(table, taken.inserted, taken.deleted)
+        events = self._record(taken, evolved, batch_id)
+        if evolution is not None and table.sparse:
+            with shown.phase("compact"):
+                evolution.renumber(table, table.compact())
+        if before is not None:
+            before(held, batch_id)
+        with shown.phase("save"):
+            facts = {**self._store.facts, "batch": self.batch + 1}
+            since = len(self._logs["events"]) - facts["rules_at"]
+            self._save(writer, facts, snapshot=since > SNAPSHOT * self._snapshot_size)
+        inserted, deleted = len(taken.inserted), len(taken.deleted)
+        return Change(
+            inserted, deleted, events, len(book), shown.seconds, self.batch, batch_id, quarantined=held, _rules=lambda: self.rules
+        )
+
+    @property
+    def _snapshot_size(self) -> int:
+        return len(self._store.reader.array("rules"))
+
+    def _record(self, taken: Taken, evolved: Evolved | None, batch_id: str | None) -> tuple[Event, ...]:
+        """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
+        book, number = self._rulebook, self.batch + 1
+        removed, added = (list(evolved.removed), list(evolved.added)) if evolved is not None else ([], [])
+        rows = witnesses(self.table, [*removed, *added])
+        written: list[dict[str, Any]] = []
+        for happened, witness in zip(removed, rows, strict=False):
+            entry = book.remove(happened.rule)
+            written.append(
+                {"event": "retired", "batch": number, "id": entry.id, "rule": entry.packed, "born": entry.born, "witness": witness}
+            )
+        for happened, witness in zip(added, rows[len(removed) :], strict=True):
+            entry = book.add(happened.rule, batch=number)
+            line = {"event": "born", "batch": number, "id": entry.id, "rule": entry.packed, "facts": dict(entry.facts), "witness": witness}
+            written.append(line)
+        record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
+        for name, data in zip(LOGS, (log([_line(record)]), log(written)), strict=True):
+            self._logs[name] = self._store.growing(name)
+            self._logs[name].extend(data)
+        return tuple(Event(line["event"], line["id"], unpack(line["rule"]), record, tuple(line["witness"])) for line in written)
+
+    def _guarded(self, coming: Batch, going: Batch | None, door: RuleSet) -> tuple[Batch, pa.Table]:
+        """The rows that may come in, and those that may not: found by taking all of them in for a try."""
+        trial = GrowingTable.load(self._store, self._store.facts["table"], "table")
+        inserted = trial.take(coming, going).inserted
+        bad = offenders(trial, inserted, door) if coming.rows else np.zeros(0, np.int64)
+        good = np.setdiff1d(np.arange(coming.rows), bad)
+        return (part_of(coming, good) if len(bad) else coming), trial.decode(inserted[bad])
+
+    def _applied(self, batch_id: str) -> bool:
+        """Whether a batch of this id was applied: a search in the log, where nothing else can look like it."""
+        needle = f',"id":{json.dumps(batch_id, ensure_ascii=False)},'.encode()
+        return needle in self._store.reader.array("batches").tobytes()
+
+    def _save(self, writer: Writer, facts: dict[str, Any], *, snapshot: bool) -> None:
+        facts["table"] = self.table.save(writer.under("table"))
+        if self._evolution is not None:
+            self._evolution.save(writer.under("evolution"))
+        else:
+            writer.under("evolution").keep_all()
+        for name in LOGS:
+            writer.grow(name, self._logs[name])
+        if snapshot:
+            writer.json("rules", self._rulebook.to_json())
+            facts["rules_at"] = len(self._logs["events"])
+        else:
+            writer.keep("rules")
+        writer.commit(facts)
+        self._seen = self._store.generation
+
+
+def _kinds(wanted: Sequence[Kind] | None, evolution: type[Evolution] | None) -> tuple[Kind, ...]:
+    """The kinds asked for, or all that can be kept current."""
+    if wanted is not None:
+        return tuple(wanted)
+    if evolution is not None:
+        return UpkeepOptions().kinds
+    from rowlaw.maintain.evolve import KINDS
+
+    return tuple(KINDS)
+
+
+def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:
+    """Columns that rules may compare with each other, directly or through others."""
+    groups: list[set[str]] = []
+    for p in predicate_space(relation, space):
+        if isinstance(p.right, Column) and p.left.name != p.right.name:
+            names = {p.left.name, p.right.name}
+            groups = [*(g for g in groups if not g & names), names.union(*(g for g in groups if g & names))]
+    return groups
+
+
+def _written(options: UpkeepOptions) -> dict[str, Any]:
+    space = options.space
+    return {
+        "kinds": list(options.kinds),
+        "nulls": options.nulls,
+        "error": options.error,
+        "cross": space.cross,
+        "overlap": space.overlap,
+        "order_strings": space.order_strings,
+        "single_row": space.single_row,
+        "constants": space.constants,
+        "operators": {name: " ".join(op.symbol for op in ops) for name, ops in space.operators.items()},
+    }
+
+
+def _line(record: BatchRecord) -> dict[str, Any]:
+    return {
+        "number": record.number,
+        "id": record.id,
+        "at": record.at.isoformat(),
+        "inserted": record.inserted,
+        "deleted": record.deleted,
+        "added": record.added,
+        "removed": record.removed,
+        "rules": record.rules,
+    }
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC).replace(microsecond=0)
