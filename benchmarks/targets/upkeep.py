@@ -1,4 +1,4 @@
-"""Keeping rules current under inserts and deletes, against discovery from scratch on the changed table; denial constraints over same columns.
+"""Keeping rules current under inserts and deletes, against discovery from scratch on the changed table; same-column predicates.
 
 Ours is ``Laws.apply`` on a state that is open: the batch is read, encoded, compared and written down. From scratch is discovery on the
 changed table, which is encoded beforehand. A batch of fixed size on a growing table says whether the cost follows the change or the table.

@@ -37,7 +37,7 @@ def count_in_cells(rule: Compiled, tally: np.ndarray) -> int:
     each = _two_inequalities(cells, others[0], others[1]) if len(others) == 2 else _at_most_one(cells, others)
     if len(tally):
         kernels.take_cells(keys, each, rule.s, tally)
-    return kernels.sum_products(cells, each) // 2
+    return int(kernels.sum_products(cells, each)) // 2
 
 
 def _at_most_one(cells: np.ndarray, others: tuple[Comparison, ...]) -> np.ndarray:

@@ -182,7 +182,7 @@ def cell_counts(keys: Any, counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def sum_products(cells: Any, each: Any) -> int:
+def sum_products(cells: Any, each: Any) -> Any:
     """The rows of each cell times the pairs of each of its rows."""
     total = np.int64(0)
     for i in range(len(cells)):

@@ -204,7 +204,7 @@ class Denying:
             if len(gone):
                 self._search()
             return self._edges_of(gone)
-        before = self.ledger.pages.pairs[: len(self.ledger), 0].copy()
+        before = self.ledger.shown(np.arange(len(self.ledger)))
         lost = self.ledger.bury(alive)
         if not len(lost):
             return _NOTHING
@@ -230,7 +230,8 @@ class Denying:
     def _unproven(self, proof: Proof, proven: set[bytes]) -> np.ndarray:
         sets = self.chosen
         open_ = np.array([s.tobytes() not in proven for s in sets], bool)
-        return sets[open_ & ~proof.serves(self.prover.equal(self.ops(sets)))]
+        ops = self.ops(sets)
+        return sets[open_ & ~proof.serves(self.prover.equal(ops), ops)]
 
     def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray, proven: set[bytes]) -> None:
         """Ask the engine about rules that no index serves."""

@@ -34,7 +34,7 @@ def new_pages(words: int, witnesses: int, room: int = _FIRST) -> Pages:
         np.zeros(size, np.int32),
         np.empty((room, words), np.uint64),
         np.zeros(room, np.int64),
-        np.full((room, witnesses, 2), -1, np.int32),
+        np.zeros((room, witnesses, 2), np.int32),
         np.zeros(room, np.int8),
         np.zeros(1, np.int64),
     )

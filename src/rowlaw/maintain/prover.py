@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from rowlaw.kernels import upkeep as kernels
 from rowlaw.maintain.cells import Cells
+from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
-from rowlaw.rules.model import Column
+from rowlaw.rules.model import Column, Op
 from rowlaw.spark.jobs import cores
 
 ANY = 0b111  # the mask of a slot about which a rule says nothing
@@ -25,6 +28,7 @@ PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, 
 NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
 PLAIN_PAIR = 15e-9  # seconds that a pair costs where all are compared
 TAKE = 100e-9  # seconds that taking a row into an index costs
+FETCH = 3e-6  # seconds that looking up a row in chains costs
 ASK = 150e-9  # seconds per row that the engine needs for a rule
 CALL = 50e-6  # seconds that using an index costs, however few the rows
 SAMPLED = 1 << 15  # rows that the number of kinds is estimated from
@@ -32,26 +36,46 @@ HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how ma
 BATCHES = 10  # that an index is expected to serve
 MOST_KINDS = 400  # indexes for single rules, at most
 
+_ORDERING = [int(op) for op in (Op.LT, Op.LE, Op.GT, Op.GE)]
+
+
+class Order(NamedTuple):
+    """Two inequalities: slots, and what they accept."""
+
+    first: int
+    first_op: int
+    second: int
+    second_op: int
+
+    @property
+    def index(self) -> tuple[int, int, bool]:
+        """Which chains serve it: those of its columns that run one way, or against each other where both operators point one way."""
+        return self.first, self.second, bool(self.first_op & Op.LT) == bool(self.second_op & Op.LT)
+
 
 @dataclass
 class Proof:
-    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and rules that were asked about one by one."""
+    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and pairs of inequalities."""
 
     keys: list[int] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
 
-    def serves(self, equal: np.ndarray) -> np.ndarray:
-        """Which rules, given the columns they ask to be equal, are proven by keys."""
+    def serves(self, equal: np.ndarray, ops: np.ndarray) -> np.ndarray:
+        """Which rules are proven, given the columns they ask to be equal and the outcomes they accept in each slot."""
         found = np.zeros(len(equal), bool)
         for key in self.keys:
             found |= (equal & np.uint64(key)) == np.uint64(key)
+        for first, first_op, second, second_op in self.orders:
+            found |= (ops[:, first] & ~np.uint8(first_op) == 0) & (ops[:, second] & ~np.uint8(second_op) == 0)
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Keys to use, and kinds (columns, columns that are equal) for the rules that they do not serve."""
+    """Keys to use, and for the rules that they do not serve pairs of inequalities and kinds (columns, columns that are equal)."""
 
     keys: list[int]
+    orders: list[Order]
     kinds: list[tuple[int, int]]
     seconds: float
 
@@ -63,6 +87,7 @@ class Prover:
         self.cells, self.ledger = cells, ledger
         self.keys: dict[int, EqualityIndex] = {}
         self.kinds: dict[tuple[int, int], KindIndex] = {}
+        self.chains: dict[tuple[int, int, bool], ChainIndex] = {}  # by two slots, and whether their columns run one way
         self._agreement: Agreement | None = None
         self._kinds_seen: dict[tuple[int, int], tuple[float, float]] = {}
         slots = cells.slots.slots
@@ -79,7 +104,7 @@ class Prover:
 
     @property
     def nbytes(self) -> int:
-        return sum(index.nbytes for index in (*self.keys.values(), *self.kinds.values()))
+        return sum(index.nbytes for index in (*self.keys.values(), *self.kinds.values(), *self.chains.values()))
 
     def equal(self, ops: np.ndarray) -> np.ndarray:
         """For rules, given as the outcomes they accept in each slot, the columns they ask to be equal, as bits."""
@@ -115,6 +140,17 @@ class Prover:
                 self.kinds = {kind: i for kind, i in self.kinds.items() if i is not index}
             else:
                 index.take(self.cells, rows)
+        for order, chain in list(self.chains.items()):
+            if {self.cells.names[self.cells.how.left[i]] for i in order[:2]}.isdisjoint(relabelled):
+                chain.extend(*self._points(order, rows))
+            else:
+                del self.chains[order]
+
+    def _points(self, order: tuple[int, int, bool], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The labels of rows in the columns of two slots; rows with an unknown one are left out."""
+        first, second = (self.cells.matrix[rows, self.cells.how.left[i]].astype(np.int64) for i in order[:2])
+        known = (first >= 0) & (second >= 0) if self.cells.slots.unknown else np.ones(len(rows), bool)
+        return first[known], second[known], np.asarray(rows, np.int64)[known]
 
     @property
     def _indexes(self) -> list[EqualityIndex | KindIndex]:
@@ -122,7 +158,7 @@ class Prover:
 
     def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> None:
         """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or holds."""
-        todo = ~proof.serves(self.equal(ops))
+        todo = ~proof.serves(self.equal(ops), ops)
         if not todo.any() or not len(rows):
             return
         plan = self._plan(ops[todo], len(rows), alive)
@@ -133,8 +169,24 @@ class Prover:
         for key in plan.keys:
             self.key(key, alive).meet(self.cells, rows, alive, self.ledger)
             proof.keys.append(key)
+        for order in plan.orders:
+            self._meet_order(order, rows, alive)
+            proof.orders.append(order)
         for columns, key in plan.kinds:
             self.kind(columns, key, alive).meet(self.cells, rows, alive, self.ledger)
+
+    def _meet_order(self, order: Order, rows: np.ndarray, alive: np.ndarray) -> None:
+        """See the pairs of rows with living rows that two inequalities hold for, in either direction (Fetch)."""
+        chain = self.chain(order, alive)
+        first, second, known = self._points(order.index, rows)
+        points = np.stack((first, second), axis=1)
+        one, other = Op(order.first_op), Op(order.second_op)
+        found = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
+        s_rows, t_rows = known[found[:, 0]], found[:, 1]
+        good = alive[t_rows] & (t_rows != s_rows)
+        self.ledger.see(
+            self.cells.slots, kernels.meet_given(self.cells.matrix, self.cells.how, s_rows[good], t_rows[good], self.ledger.pages)
+        )
 
     def batch_seconds(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> float:
         """About how long looking at the pairs of so many new rows would take with indexes."""
@@ -147,6 +199,8 @@ class Prover:
         if plan is not None:
             for key in plan.keys:
                 self.key(key, alive)
+            for order in plan.orders:
+                self.chain(order, alive)
             for columns, key in plan.kinds:
                 self.kind(columns, key, alive)
 
@@ -159,12 +213,32 @@ class Prover:
         otherwise = self._alone_seconds(columns, equal, rows, alive)
         price = Price(pairs * PAIR, CALL + rows * TAKE, living * TAKE / BATCHES)
         keys, alone = cheapest_keys(equal, otherwise, agreement, price, list(self.keys))
+        orders, others = self._orders(ops[alone], otherwise[alone], rows)
+        alone = np.flatnonzero(alone)[others]
         kinds = list(dict.fromkeys(zip(columns[alone].tolist(), equal[alone].tolist(), strict=True)))
         if len(kinds) > MOST_KINDS or any(spoken == 0 for spoken, _ in kinds):
             return None
         seconds = price.index * len(keys) + price.pairs * float(agreement.share(np.array(keys, np.uint64)).sum())
         seconds += sum(self._kind_seconds(spoken, key, rows, alive) for spoken, key in kinds)
-        return Plan(keys, kinds, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
+        seconds += len(orders) * self._order_seconds(rows)
+        return Plan(keys, orders, kinds, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
+
+    def _orders(self, ops: np.ndarray, otherwise: np.ndarray, rows: int) -> tuple[list[Order], np.ndarray]:
+        """Rules that are nothing but two inequalities, each of one column, if chains serve them better; and which rules are left.
+
+        Such a rule says that its two columns, one of them turned, run one way: so there is a single chain.
+        """
+        used = ops != ANY
+        fitting = (used.sum(axis=1) == 2) & ~used[:, ~self._same].any(axis=1) & np.isin(ops, _ORDERING).any(axis=1)
+        fitting &= (np.isin(ops, _ORDERING) == used).all(axis=1) & (otherwise > self._order_seconds(rows))
+        found = []
+        for line in ops[fitting]:
+            first, second = np.flatnonzero(line != ANY).tolist()
+            found.append(Order(first, int(line[first]), second, int(line[second])))
+        return list(dict.fromkeys(found)), np.flatnonzero(~fitting)
+
+    def _order_seconds(self, rows: int) -> float:
+        return 4 * CALL + rows * FETCH
 
     def _alone_seconds(self, columns: np.ndarray, equal: np.ndarray, rows: int, alive: np.ndarray) -> np.ndarray:
         """About what each rule costs if it is served by kinds: an index of kinds is two, and serves rules about the same columns only."""
@@ -183,7 +257,7 @@ class Prover:
     def prove_all(self, ops: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
         """Look at all pairs that agree on keys which serve many of the rules; which rules the engine has to be asked about."""
         equal = self.equal(ops)
-        todo = ~proof.serves(equal)
+        todo = ~proof.serves(equal, ops)
         if todo.any():
             rows = np.flatnonzero(alive)
             agreement = self.agreement(alive)
@@ -194,7 +268,7 @@ class Prover:
                 index = self.keys.get(key) or self._built(key, alive)
                 index.meet_all(self.cells, alive, self.ledger)
                 proof.keys.append(key)
-        return ~proof.serves(equal)
+        return ~proof.serves(equal, ops)
 
     def key(self, key: int, alive: np.ndarray) -> EqualityIndex:
         """The index of a key, made if there is none."""
@@ -215,6 +289,13 @@ class Prover:
             self.kinds[columns, key] = index
         return self.kinds[columns, key]
 
+    def chain(self, order: Order, alive: np.ndarray) -> ChainIndex:
+        """The chains along which a rule of two inequalities is not broken, made if there are none."""
+        if order.index not in self.chains:
+            index = self.chains[order.index] = ChainIndex(Op.GE, Op.LE if order.index[2] else Op.GE)
+            index.build(*self._points(order.index, np.flatnonzero(alive)))
+        return self.chains[order.index]
+
     def _names(self, bits: int) -> list[str]:
         return [name for i, name in enumerate(self.cells.names) if bits >> i & 1]
 
@@ -233,12 +314,14 @@ class Prover:
 
     def renumber(self) -> None:
         """Rows have new numbers: indexes are made again when they are needed."""
-        self.keys, self.kinds = {}, {}
+        self.keys, self.kinds, self.chains = {}, {}, {}
 
     def _check(self, alive: np.ndarray) -> None:
         """Every invariant of every index."""
         for index in self._indexes:
             index._check(self.cells, alive)
+        for chain in self.chains.values():
+            chain._check()
 
 
 def _others(alive: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -280,6 +280,8 @@ class Uniques:
         touched = False
         out = np.empty(2, np.int64)
         for row in deleted:
+            if self.unknown and (self.cells.matrix[row, columns] < 0).any():
+                continue  # null agrees with nothing: the row had no duplicates here
             left = kernels.members(self.cells.matrix, index.columns, columns, int(row), index.table, index.following, alive, out)
             if left > 1:
                 return True  # duplicates of a row that went are still there

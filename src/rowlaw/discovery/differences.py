@@ -1,0 +1,102 @@
+"""Difference sets: what pairs of rows say about keys, functional dependencies and order compatibilities, as edges.
+
+For two rows let D be the columns in which they do not agree (a null that is unknown agrees with nothing). A key must hit every D. A
+functional dependency to A must hit every D without A of pairs that differ in A; an order compatibility of A and B every D without both, of
+pairs in which A and B run against each other (with ``desc``: along). Only minimal difference sets matter, and of these there are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rowlaw.discovery.deadline import Deadline
+from rowlaw.discovery.search import word_count
+from rowlaw.engine.contexts import Target
+from rowlaw.evidence.slots import Slots
+from rowlaw.evidence.tiles import Folded
+from rowlaw.evidence.tiles import fold as fold_slots
+from rowlaw.kernels import differences as kernels
+from rowlaw.relation.relation import Relation
+from rowlaw.rules.model import Nulls
+from rowlaw.spark.jobs import DriverThreads, cores
+
+
+def fold(relation: Relation, columns: Sequence[str] | None = None) -> Folded:
+    """The distinct rows, over some columns, and how often each occurs."""
+    return fold_slots(Slots.same_column(relation, columns=columns))
+
+
+class Differences:
+    """The minimal difference sets of the pairs seen so far, with what each speaks about (see the kernels).
+
+    >>> import pyarrow as pa
+    >>> from rowlaw.discovery.search import unpack
+    >>> from rowlaw.relation import encode
+    >>> from rowlaw.source import open_source
+    >>> relation = encode(open_source(pa.table({"a": [1, 1, 2], "b": [1, 2, 1], "c": [5, 5, 6]})))
+    >>> seen = Differences(relation, "unknown", ["a", "b", "c"], ordered=False)
+    >>> seen.add_all(fold(relation))
+    >>> unpack(seen.edges(Target())), unpack(seen.edges(Target(left=2)))
+    ([[1], [0, 2]], [[0]])
+    """
+
+    def __init__(self, relation: Relation, nulls: Nulls, columns: Sequence[str], *, ordered: bool) -> None:
+        self.relation = relation
+        self.unknown = nulls == "unknown"
+        self.chosen = np.array([relation.index(name) for name in columns], np.int64)
+        self.columns = len(columns)
+        self.words = word_count(self.columns)
+        facts = 1 + self.words * (1 + 2 * self.columns * ordered)
+        self.sets = np.zeros((0, self.words), np.uint64)
+        self.facts = np.zeros((0, facts), np.uint64)
+
+    def add_pairs(self, pairs: np.ndarray) -> None:
+        """Take in given pairs of rows."""
+        if len(pairs):
+            table = kernels.new_table(self.words, self.facts.shape[1])
+            codes = np.asarray(self.relation.matrix)
+            s, t = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+            self._take([kernels.compare_listed(codes, self.chosen, s, t, self.unknown, table)])
+
+    def add_all(self, folded: Folded, deadline: Deadline | None = None) -> None:
+        """Take in all pairs of different rows."""
+        codes = np.asarray(self.relation.matrix)[self.chosen[:, None], folded.rows]
+        parts = cores() if codes.shape[1] > kernels.TILE else 1
+        with (deadline or Deadline()).watched() as stop:
+
+            def compare(part: int) -> kernels.Table:
+                return kernels.compare_all(codes, part, parts, self.unknown, kernels.new_table(self.words, self.facts.shape[1]), stop)
+
+            self._take(DriverThreads(parts).map(compare, range(parts), "compare all pairs"))
+        again = folded.rows[folded.weights > 1]  # a row that occurs twice is in a pair with its like
+        self.add_pairs(np.stack((again, again), axis=1).astype(np.int32))
+
+    def _take(self, tables: Sequence[kernels.Table]) -> None:
+        table = tables[0]
+        for sets, facts in [(self.sets, self.facts), *((t.sets[: t.used[0]], t.facts[: t.used[0]]) for t in tables[1:])]:
+            table = kernels.merge(table, sets, facts)
+        sets = table.sets[: table.used[0]]
+        sizes = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+        order = np.argsort(sizes, kind="stable")
+        sets, facts, sizes = sets[order], table.facts[order], sizes[order]
+        kept = kernels.keep_minimal(sets, sizes, facts)
+        self.sets, self.facts = sets[:kept], facts[:kept]
+
+    def edges(self, target: Target) -> np.ndarray:
+        """The minimal edges for a target, as words; different from each other."""
+        a, b = target.left, target.right
+        if a < 0:
+            return self.sets[self.facts[:, 0] != 0]
+        if b < 0:
+            at, column = 1, a
+        else:
+            a, b = sorted((a, b))
+            at, column = 1 + self.words + (a + self.columns * target.descending) * self.words, b
+        speak = self.facts[:, at + column // 64] >> np.uint64(column % 64) & np.uint64(1) != 0
+        edges = self.sets[speak]
+        for c in (a, b):
+            if c >= 0:
+                edges[:, c // 64] &= ~(np.uint64(1) << np.uint64(c % 64))
+        return edges

@@ -1,0 +1,66 @@
+"""What discovery gives: a rule set that knows how it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rowlaw.rules import RuleSet
+from rowlaw.rules.model import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A rule that nearly holds: a discovered one without one of its predicates."""
+
+    rule: Rule
+    violations: int
+    error: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Discovery(RuleSet):
+    """Discovered rules, best first, and how they were found. A rule set like any other: check, save, filter."""
+
+    rows: int = 0
+    columns: tuple[str, ...] = ()
+    predicates: int = 0
+    strategy: str = ""
+    why: str = ""
+    partial: bool = False
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    total: int = 0  # rules found; `top` may have cut the list
+    folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that merely restate it
+    near_misses: tuple[NearMiss, ...] = ()
+    removed: Mapping[str, float] = field(default_factory=dict)  # id -> g3, for approximate keys, functional and order dependencies
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of ``rowlaw discover --format json``."""
+        return {
+            "rows": self.rows,
+            "columns": list(self.columns),
+            "nulls": self.nulls,
+            "predicates": self.predicates,
+            "strategy": self.strategy,
+            "why": self.why,
+            "partial": self.partial,
+            "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
+            "total": self.total,
+            "rules": [
+                {
+                    "id": r.id,
+                    "kind": r.kind,
+                    "rule": str(r.rule),
+                    "predicates": [[str(p.left), p.op.symbol, str(p.right)] for d in r.rule.denials for p in d.predicates],
+                    "error": r.error,
+                    "support": r.support,
+                    "score": r.score,
+                    "reason": r.because,
+                    "restated_by": list(self.folded.get(r.id, ())),
+                    **({"g3": self.removed[r.id]} if r.id in self.removed else {}),
+                }
+                for r in self.rules
+            ],
+            "near_misses": [{"rule": str(m.rule), "violations": m.violations, "error": m.error} for m in self.near_misses],
+        }

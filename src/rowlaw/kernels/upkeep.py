@@ -1,0 +1,535 @@
+"""What the pairs of a batch say: signatures found in a growing ledger, and rows linked by the values they share.
+
+*Cells* are the labels of a table, row after row (``int32[rows, columns]``, null -1): a pair of rows is two cache lines. A *signature* is
+written as in :mod:`rowlaw.kernels.evidence`. A ledger finds signatures by an open-addressing ``table`` (``int32``: place + 1, 0 is free); for each it
+counts the pairs seen (``tally``) and keeps the first few of them (``pairs``, of which ``held`` are in use).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rowlaw.kernels import evidence
+
+BLOCK = 1024  # pairs compared at a time, before room is looked at
+
+_u32, _u64 = np.uint32, np.uint64
+_MIX = _u64(0x9E3779B97F4A7C15)
+
+
+class Pages(NamedTuple):
+    """The arrays of a ledger, with room for more; ``used[0]`` entries are in use."""
+
+    table: np.ndarray
+    signatures: np.ndarray
+    tally: np.ndarray
+    pairs: np.ndarray
+    held: np.ndarray
+    used: np.ndarray
+
+
+class Comparing(NamedTuple):
+    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, what *greater* is written as, and where in a word. ``straight[0]``: slot
+    number c compares column c with itself; ``unknown[0]``: nulls are unknown."""
+
+    left: np.ndarray
+    right: np.ndarray
+    greater: np.ndarray
+    shift: np.ndarray
+    straight: np.ndarray
+    unknown: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def _start(signature: Any, mask: int) -> int:
+    h = _u64(0)
+    for w in range(len(signature)):
+        h = (h ^ (h >> _u64(29)) ^ signature[w]) * _MIX
+    return np.int64(h >> _u64(32)) & mask
+
+
+@njit(cache=True, nogil=True)
+def _fill(table: Any, signatures: Any, used: int) -> None:
+    """Fills an empty table with the signatures there are."""
+    mask = np.int64(len(table) - 1)
+    for k in range(used):
+        i = _start(signatures[k], mask)
+        while table[i]:
+            i = (i + 1) & mask
+        table[i] = np.int32(k + 1)
+
+
+@njit(cache=True, nogil=True)
+def grown(pages: Pages, more: int) -> Any:
+    """The ledger with room for so many more signatures."""
+    used = pages.used[0]
+    if used + more <= len(pages.signatures) and 2 * (used + more) <= len(pages.table):
+        return pages
+    room, size = max(2 * len(pages.signatures), used + more), len(pages.table)
+    while size < 2 * room:
+        size *= 2
+    table = np.zeros(size, np.int32)
+    signatures = np.empty((room, pages.signatures.shape[1]), np.uint64)
+    tally, held = np.zeros(room, np.int64), np.zeros(room, np.int8)
+    pairs = np.zeros((room, pages.pairs.shape[1], 2), np.int32)
+    signatures[:used], tally[:used] = pages.signatures[:used], pages.tally[:used]
+    pairs[:used], held[:used] = pages.pairs[:used], pages.held[:used]
+    _fill(table, signatures, used)
+    return Pages(table, signatures, tally, pairs, held, pages.used)
+
+
+@njit(cache=True, nogil=True)
+def note(pages: Pages, given: Any, places: Any) -> Any:
+    """The places of signatures; those that are new are added."""
+    pages = grown(pages, len(given))
+    table, signatures, used, words = pages.table, pages.signatures, pages.used[0], given.shape[1]
+    mask = np.int64(len(table) - 1)
+    for g in range(len(given)):
+        i = _start(given[g], mask)
+        k = np.int64(-1)
+        while table[i]:
+            k = np.int64(table[i] - 1)
+            same = True
+            for w in range(words):
+                same &= signatures[k, w] == given[g, w]
+            if same:
+                break
+            k = np.int64(-1)
+            i = (i + 1) & mask
+        if k < 0:
+            k = used
+            used += 1
+            table[i] = np.int32(k + 1)
+            pages.tally[k], pages.held[k] = 0, 0
+            for w in range(words):
+                signatures[k, w] = given[g, w]
+        places[g] = k
+    pages.used[0] = used
+    return pages
+
+
+@njit(cache=True, nogil=True)
+def _signatures(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, out: Any) -> None:
+    """What pairs of rows say."""
+    left, right, greater, shift, unknown = how.left, how.right, how.greater, how.shift, how.unknown[0]
+    slots = len(left)
+    if how.straight[0] and slots <= 32:  # whole rows are compared at once
+        for i in range(n):
+            s, t, bits = s_rows[i], t_rows[i], _u64(0)
+            for c in range(slots):
+                x, y = cells[s, c], cells[t, c]
+                bits |= (_u64(x < y) | _u64(x > y) * greater[c]) << shift[c]
+            if unknown:
+                for c in range(slots):
+                    bits |= _u64((cells[s, c] | cells[t, c]) < 0) * _u64(3) << shift[c]
+            out[i, 0] = bits
+        return
+    for i in range(n):
+        for w in range(out.shape[1]):
+            out[i, w] = _u64(0)
+        for c in range(slots):
+            x, y = cells[s_rows[i], left[c]], cells[t_rows[i], right[c]]
+            outcome = _u64(x < y) | _u64(x > y) * greater[c]
+            if unknown and (x | y) < 0:
+                outcome = _u64(3)
+            out[i, c // 32] |= outcome << shift[c]
+
+
+@njit(cache=True, nogil=True)
+def _see(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, pages: Pages) -> Any:
+    """See pairs: count their signatures, and keep the pairs of those of which few are kept."""
+    given = np.empty((n, pages.signatures.shape[1]), np.uint64)
+    places = np.empty(n, np.int64)
+    _signatures(cells, how, s_rows, t_rows, n, given)
+    pages = note(pages, given, places)
+    tally, pairs, held, most = pages.tally, pages.pairs, pages.held, pages.pairs.shape[1]
+    for g in range(n):
+        k = places[g]
+        tally[k] += 1
+        h = np.int64(held[k])
+        if h < most:
+            fresh = True
+            for i in range(h):
+                fresh &= not (pairs[k, i, 0] == s_rows[g] and pairs[k, i, 1] == t_rows[g])
+            if fresh:
+                pairs[k, h, 0], pairs[k, h, 1] = s_rows[g], t_rows[g]
+                held[k] = h + 1
+    return pages
+
+
+@njit(cache=True, nogil=True)
+def _counted(table: Any, pairs: Any, signature: Any, count: Any, s: Any, t: Any) -> int:
+    """Count a signature in a table whose last column counts; the first pair is kept. 1 if it is new."""
+    words = table.shape[1] - 1
+    mask = np.int64(len(table) - 1)
+    i = _start(signature, mask)
+    while table[i, words]:
+        same = True
+        for w in range(words):
+            same &= table[i, w] == signature[w]
+        if same:
+            table[i, words] += count
+            return 0
+        i = (i + 1) & mask
+    for w in range(words):
+        table[i, w] = signature[w]
+    table[i, words] = count
+    pairs[i, 0], pairs[i, 1] = s, t
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def _larger(table: Any, pairs: Any) -> Any:
+    words = table.shape[1] - 1
+    larger, larger_pairs = np.zeros((2 * len(table), words + 1), np.uint64), np.empty((2 * len(table), 2), np.int32)
+    mask = np.int64(len(larger) - 1)
+    for k in range(len(table)):
+        if table[k, words]:
+            i = _start(table[k, :words], mask)
+            while larger[i, words]:
+                i = (i + 1) & mask
+            larger[i] = table[k]
+            larger_pairs[i] = pairs[k]
+    return larger, larger_pairs
+
+
+class Layout(NamedTuple):
+    """Rows to compare, first those that are ``s``, then the others: codes in 16 bits where they fit (``place`` -1) and in 32 where not, and the
+    bounds of the codes of each tile. Tiles do not cross from one part to the other: ``tiles[i]`` is where tile i begins."""
+
+    narrow: np.ndarray
+    wide: np.ndarray
+    place: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    unknown: np.ndarray
+    tiles: np.ndarray
+    rows: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def meet_all(layout: Any, how: Any, ordered: Any, s_tiles: Any, own: int, most: int) -> Any:
+    """All pairs of the rows of some tiles (``s_tiles``, of the first ``own``) with the others, and with those before them among the first: signatures,
+    how many pairs have each, and one of them.
+
+    As :func:`rowlaw.kernels.evidence.count_tiles`: outcomes are digits of a number that addresses a counter.
+    """
+    slots, words = len(how.left), max(1, (len(how.left) + 31) // 32)
+    left, right, tile = how.left, how.right, BLOCK
+    possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
+    all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
+    all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
+    all_start = np.zeros((max(2, (slots + 7) // 8), tile), np.uint16)
+    all_lanes, fixed = np.zeros_like(all_start), np.zeros(words, np.uint64)
+    counts = np.zeros(most, np.uint32)
+    touched, touched_pairs = np.empty(most, np.int32), np.empty((most, 2), np.int32)
+    table, pairs, used = np.zeros((1 << 12, words + 1), np.uint64), np.empty((1 << 12, 2), np.int32), 0
+    signature = np.empty(words, np.uint64)
+    for a in s_tiles:
+        for b in range(len(layout.tiles) - 1):
+            if a < b < own:
+                continue
+            evidence._outcomes(ordered, left, right, layout.low, layout.high, layout.unknown, a, b, possible)
+            n, total = evidence._number(possible, ordered, all_active, all_radix, digit, fixed)
+            direct = total <= most
+            active, radix = all_active[:n], all_radix[:n]
+            pieces, first = evidence._steps(active, radix, digit, direct, ordered, all_piece, all_less, all_greater, all_missing)
+            steps = (all_piece, all_less, all_greater, all_missing, possible)
+            pieces = pieces if direct else (slots + 7) // 8
+            lanes, start = all_lanes[:pieces], all_start[:pieces]
+            t0, t1 = layout.tiles[b], layout.tiles[b + 1]
+            evidence._starts(layout.wide, layout.narrow, layout.place, right, t0, t1, active, steps, start)
+            seen = 0
+            for s in range(layout.tiles[a], layout.tiles[a + 1]):
+                stop = min(t1, s) if b == a else t1
+                if stop <= t0:
+                    continue
+                evidence._compare(layout.narrow, layout.wide, layout.place, left, right, s, t0, stop, active, steps, start, lanes)
+                if direct:
+                    seen = _count(lanes, stop - t0, first, counts, touched, touched_pairs, seen, s, t0)
+                    continue
+                if 2 * (used + stop - t0) > len(table):
+                    table, pairs = _larger(table, pairs)
+                for j in range(stop - t0):
+                    for w in range(words):
+                        signature[w] = fixed[w]
+                    for p in range(len(lanes)):
+                        signature[p // 4] |= _u64(lanes[p, j]) << _u64(16 * (p % 4))
+                    used += _counted(table, pairs, signature, _u64(1), layout.rows[s], layout.rows[t0 + j])
+            if seen:
+                low_bits, cut = evidence._spread(active, radix, digit, possible, words, 1 << 9)
+                high_bits, _ = evidence._spread(active[cut:], radix[cut:], digit, possible, words, most)
+                while 2 * (used + seen) > len(table):
+                    table, pairs = _larger(table, pairs)
+                for k in range(seen):
+                    i = np.int64(touched[k])
+                    for w in range(words):
+                        signature[w] = fixed[w] | low_bits[i % len(low_bits), w] | high_bits[i // len(low_bits), w]
+                    s, j = layout.rows[touched_pairs[k, 0]], layout.rows[touched_pairs[k, 1]]
+                    used += _counted(table, pairs, signature, _u64(counts[i]), s, j)
+                    counts[i] = _u32(0)
+    return _entries(table, pairs, used)
+
+
+@njit(cache=True, nogil=True)
+def _count(lanes: Any, n: int, first: int, counts: Any, touched: Any, pairs: Any, seen: int, s: int, t0: int) -> int:
+    """Raise the counters that the numbers of pairs address; those that were at rest are noted, with the pair. How many are noted now."""
+    low, high = lanes[0], lanes[len(lanes) - 1]
+    step = first if len(lanes) > 1 else 0
+    for j in range(n):
+        i = np.int64(low[j]) + step * np.int64(high[j])
+        if counts[i] == _u32(0):
+            touched[seen] = np.int32(i)
+            pairs[seen, 0], pairs[seen, 1] = s, t0 + j
+            seen += 1
+        counts[i] += _u32(1)
+    return seen
+
+
+@njit(cache=True, nogil=True)
+def _entries(table: Any, pairs: Any, used: int) -> Any:
+    words = table.shape[1] - 1
+    found, counts, first = np.empty((used, words), np.uint64), np.empty(used, np.int64), np.empty((used, 2), np.int32)
+    k = 0
+    for i in range(len(table)):
+        if table[i, words]:
+            for w in range(words):
+                found[k, w] = table[i, w]
+            counts[k] = np.int64(table[i, words])
+            first[k] = pairs[i]
+            k += 1
+    return found, counts, first
+
+
+@njit(cache=True, nogil=True)
+def meet_given(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, pages: Pages) -> Any:
+    """See given pairs."""
+    for first in range(0, len(s_rows), BLOCK):
+        last = min(first + BLOCK, len(s_rows))
+        pages = _see(cells, how, s_rows[first:last], t_rows[first:last], last - first, pages)
+    return pages
+
+
+# Rows that agree on some columns are linked, the latest first: ``following[row]`` is the row before it with the same values (-1: none, -2: the row
+# is not in the index), and an open-addressing table (row + 1) finds the latest row of each group.
+
+
+@njit(cache=True, nogil=True)
+def _group_start(cells: Any, row: int, columns: Any, mask: int) -> int:
+    h = _u64(0)
+    for c in columns:
+        h = (h ^ (h >> _u64(29)) ^ _u64(np.uint32(cells[row, c]))) * _MIX
+    return np.int64(h >> _u64(32)) & mask
+
+
+@njit(cache=True, nogil=True)
+def _agree(cells: Any, a: int, b: int, columns: Any) -> bool:
+    for c in columns:
+        if cells[a, c] != cells[b, c]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _find_group(cells: Any, row: int, columns: Any, table: Any) -> int:
+    """The place of a row's group in the table, free if there is none."""
+    mask = np.int64(len(table) - 1)
+    i = _group_start(cells, row, columns, mask)
+    while table[i] and not _agree(cells, np.int64(table[i] - 1), row, columns):
+        i = (i + 1) & mask
+    return i
+
+
+@njit(cache=True, nogil=True)
+def link(cells: Any, columns: Any, rows: Any, unknown: bool, table: Any, following: Any) -> int:
+    """Put rows into an index, in the order given; how many new groups that makes. The table must have room."""
+    new = 0
+    for row in rows:
+        null = False
+        for c in columns:
+            null |= cells[row, c] < 0
+        if null and unknown:
+            following[row] = -2
+            continue
+        i = _find_group(cells, row, columns, table)
+        if table[i]:
+            following[row] = table[i] - 1
+        else:
+            following[row] = -1
+            new += 1
+        table[i] = np.int32(row + 1)
+    return new
+
+
+@njit(cache=True, nogil=True)
+def move_groups(cells: Any, columns: Any, table: Any, larger: Any) -> None:
+    """The groups of a table in a larger, empty one."""
+    mask = np.int64(len(larger) - 1)
+    for entry in table:
+        if entry:
+            i = _group_start(cells, np.int64(entry - 1), columns, mask)
+            while larger[i]:
+                i = (i + 1) & mask
+            larger[i] = entry
+
+
+@njit(cache=True, nogil=True)
+def meet_linked(cells: Any, how: Comparing, rows: Any, following: Any, alive: Any, pages: Pages) -> Any:
+    """See the pairs of rows with the living rows before them that are linked to them."""
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    for s in rows:
+        t = np.int64(following[s])
+        while t >= 0:
+            if alive[t]:
+                s_rows[n], t_rows[n] = s, t
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+            t = np.int64(following[t])
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
+def grouped(table: Any, following: Any, alive: Any, rows: Any, starts: Any) -> Any:
+    """The living rows of each group that has two or more, group after group, and where groups begin; how many rows and groups."""
+    n, groups = 0, 0
+    for entry in table:
+        first, t = n, np.int64(entry) - 1
+        while t >= 0:
+            if alive[t]:
+                rows[n] = t
+                n += 1
+            t = np.int64(following[t])
+        if n - first < 2:
+            n = first
+        else:
+            starts[groups] = first
+            groups += 1
+    starts[groups] = n
+    return n, groups
+
+
+@njit(cache=True, nogil=True)
+def meet_groups(cells: Any, how: Comparing, starts: Any, pages: Pages) -> Any:
+    """See all pairs of each group; rows are numbered as they lie, group after group, so that nothing is read from afar."""
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    for g in range(len(starts) - 1):
+        for i in range(starts[g], starts[g + 1]):
+            for j in range(i + 1, starts[g + 1]):
+                s_rows[n], t_rows[n] = i, j
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
+def found_kinds(rows: Any, same: Any, founders: Any) -> int:
+    """The rows that are the first of their kind, in front of ``founders``; how many."""
+    n = 0
+    for row in rows:
+        if same[row] == -1:
+            founders[n] = row
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _living(row: int, same: Any, alive: Any) -> int:
+    """The first living row among a row and those linked after it, or -1."""
+    while row >= 0 and not alive[row]:
+        row = np.int64(same[row])
+    return row
+
+
+@njit(cache=True, nogil=True)
+def meet_kinds(cells: Any, how: Comparing, rows: Any, kinds: Any, groups: Any, alive: Any, pages: Pages) -> Any:
+    """See rows with one living row of every kind in their group.
+
+    ``kinds`` is an index of all rows (columns, table, following), ``groups`` one of the first row of each kind by fewer columns. A row whose
+    kind lived before it says nothing new about other kinds, and is seen with one row of its kind.
+    """
+    kind_columns, kind_table, same = kinds
+    columns, table, following = groups
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    for s in rows:
+        first = np.int64(-1)
+        t = _living(np.int64(same[s]), same, alive)
+        if t < 0:
+            first = np.int64(table[_find_group(cells, s, columns, table)]) - 1
+        while t >= 0 or first >= 0:
+            if t < 0:
+                t = first
+                if not alive[t]:
+                    t = _living(np.int64(kind_table[_find_group(cells, t, kind_columns, kind_table)]) - 1, same, alive)
+                first = np.int64(following[first])
+            if t >= 0 and t != s:
+                s_rows[n], t_rows[n] = s, t
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+            t = np.int64(-1)
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
+def earlier(cells: Any, columns: Any, rows: Any, following: Any, alive: Any, begin: Any, out: Any) -> int:
+    """Pairs of rows with living rows linked to them that agree on ``columns`` as well; how many fit into ``out``. ``begin`` is where to go on."""
+    n = 0
+    while begin[0] < len(rows):
+        s = np.int64(rows[begin[0]])
+        t = np.int64(begin[1]) if begin[1] >= 0 else np.int64(following[s])
+        while t >= 0:
+            if n == len(out):
+                begin[1] = t
+                return n
+            if alive[t] and _agree(cells, s, t, columns):
+                out[n, 0], out[n, 1] = s, t
+                n += 1
+            t = np.int64(following[t])
+        begin[0], begin[1] = begin[0] + 1, -1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def members(cells: Any, own: Any, columns: Any, row: int, table: Any, following: Any, alive: Any, out: Any) -> int:
+    """The living rows of a row's group (an index by the columns ``own``) that agree with it on ``columns`` as well, up to ``len(out)``."""
+    n = 0
+    t = np.int64(table[_find_group(cells, row, own, table)]) - 1
+    while t >= 0 and n < len(out):
+        if alive[t] and _agree(cells, row, t, columns):
+            out[n] = t
+            n += 1
+        t = np.int64(following[t])
+    return n
+
+
+@njit(cache=True, nogil=True)
+def differences(cells: Any, columns: Any, unknown: bool, pairs: Any, out: Any) -> None:
+    """The columns in which pairs of rows do not agree, as bits; an unknown null agrees with nothing."""
+    for i in range(len(pairs)):
+        s, t = pairs[i, 0], pairs[i, 1]
+        for w in range(out.shape[1]):
+            out[i, w] = _u64(0)
+        for c in range(len(columns)):
+            x, y = cells[s, columns[c]], cells[t, columns[c]]
+            if x != y or (unknown and x < 0):
+                out[i, c // 64] |= _u64(1) << _u64(c % 64)
+
+
+@njit(cache=True, nogil=True)
+def twins(following: Any, alive: Any, rows: Any) -> Any:
+    """A pair of living rows that are linked to each other, or (-1, -1)."""
+    for s in rows:
+        t = np.int64(following[s])
+        while t >= 0 and not alive[t]:
+            t = np.int64(following[t])
+        if t >= 0:
+            return np.int64(s), t
+    return np.int64(-1), np.int64(-1)
