@@ -84,6 +84,7 @@ class _View:
         self.satisfied = ~atoms.unpack(atoms.edges(evidence.signatures[often]))
         self.counts = evidence.counts[often].astype(np.float64)
         self.total = max(1.0, float(self.counts.sum()))
+        self.relation = atoms.slots.relation
         self.vertex = {(p.left, p.right, p.op): v for v, p in enumerate(atoms.predicates)}
         self._known: dict[Predicate, np.ndarray] = {}
 
@@ -97,7 +98,12 @@ class _View:
         return found
 
     def share(self, predicate: Predicate) -> float:
-        return float(self.counts[self.holds(predicate)].sum()) / self.total
+        """How many of all pairs satisfy a predicate. Equal values are as likely as chance has it at least: a column that is a key by
+        itself never repeats one, and that is what it is worth listing for."""
+        seen = float(self.counts[self.holds(predicate)].sum()) / self.total
+        if predicate.same_column and predicate.op == Op.EQ:
+            return max(seen, 1 / max(1, self.relation.column(predicate.left.name).distinct))
+        return seen
 
     def coverage(self, denial: Denial) -> tuple[float, float]:
         """FASTDC's coverage, and how many pairs satisfy all predicates but one: those that the rule holds back."""

@@ -14,6 +14,8 @@ from rowlaw.relation.groups import Groups, span
 from rowlaw.rules.model import Op
 
 CELLS = 1 << 23  # counts that take no more room than the last-level cache has
+LINES = 1 << 20  # groups whose sizes fit the cache
+EXCEPTIONS = 8  # rows for each that may be one
 CELLS_PER_ROW = 4  # cells for each row beyond which summing costs more than sorting
 
 
@@ -69,3 +71,29 @@ def _two_inequalities(cells: np.ndarray, first: Comparison, second: Comparison) 
     if first.op & second.op & Op.EQ:
         each -= np.uint32(2)  # the row with itself, in both roles
     return np.ascontiguousarray(np.flip(each, flip)).ravel()
+
+
+def with_few_exceptions(rule: Compiled) -> bool:
+    """Whether a functional dependency may be counted by its exceptions: the left side has few values together."""
+    return span(1, [c.columns.of_s for c in rule.equalities]) <= min(LINES, len(rule.s))
+
+
+def count_exceptions(rule: Compiled, tally: np.ndarray) -> int | None:
+    """The pairs that break a functional dependency, if nearly all rows of a group agree with its first one; None if they do not.
+
+    Only the rows that do not are sorted.
+    """
+    column = rule.differences[0].columns
+    columns = [c.columns.of_s for c in rule.equalities]
+    keys, _ = Groups.whole(rule.s, rule.t).s.keys(columns)
+    lines = span(1, columns)
+    first, sizes, like = np.full(lines, -2, np.int32), np.zeros(lines, np.int32), np.zeros(lines, np.int32)
+    odd = np.empty(len(keys) // EXCEPTIONS, np.int32)
+    number = kernels.first_codes(keys, rule.s, column.left, first, sizes, like, odd)
+    if number > len(odd):
+        return None
+    odd = odd[:number]
+    _, place, runs = np.unique(
+        keys[odd] * np.uint64(column.width) + (column.left[rule.s[odd]] + 1).astype(np.uint64), return_inverse=True, return_counts=True
+    )
+    return int(kernels.count_exceptions(keys, rule.s, column.left, first, sizes, like, odd, runs[place], tally))

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rowlaw.engine.cells import count_in_cells, in_cells
+from rowlaw.engine.cells import count_exceptions, count_in_cells, in_cells, with_few_exceptions
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.inequality import coordinates, descending
 from rowlaw.kernels import dominance
@@ -61,25 +61,28 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
     return Count(total, tally)
 
 
-def _arranged(rule: Compiled, groups: Groups | None, columns: Sequence[Sorted]) -> Side:
+def _laid_out(rule: Compiled, groups: Groups | None, columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
     """The rows that agree on the rule's equalities, in groups laid out by the columns: from groups that are there, else in one sort."""
     if groups is not None:
-        return groups.s.arranged(columns)
-    return Groups.whole(rule.s, rule.t).refine_arranged([c.columns for c in rule.equalities], columns).s
+        return groups.s.laid_out(columns)
+    return Groups.whole(rule.s, rule.t).refine_laid_out([c.columns for c in rule.equalities], columns)
 
 
 def _unlike(rule: Compiled, groups: Groups | None, tally: np.ndarray) -> int:
     """A functional dependency, as most rules are: groups of the left side, laid out by the right one."""
-    column = rule.differences[0].columns
-    side = _arranged(rule, groups, [column.of_s])
-    return int(kernels.count_unlike(side.rows, side.starts, column.left, tally))
+    if groups is None and with_few_exceptions(rule):
+        found = count_exceptions(rule, tally)
+        if found is not None:
+            return found
+    side, digits = _laid_out(rule, groups, [rule.differences[0].columns.of_s])
+    return int(kernels.count_unlike(side.rows, side.starts, digits, tally))
 
 
 def _ascents(rule: Compiled, groups: Groups | None, tally: np.ndarray) -> int:
-    """Two strict inequalities within groups, as in an order dependency."""
-    first, second = rule.inequalities
-    side = _arranged(rule, groups, _against(first, second))
-    return _count_ascents(side, second, 1, tally)
+    """Two strict inequalities within groups, as in an order dependency; fewer values second, where a small tree may do."""
+    first, second = sorted(rule.inequalities, key=lambda c: -c.columns.width)
+    side, digits = _laid_out(rule, groups, _against(first, second))
+    return _count_ascents(side, digits, second, 1, tally)
 
 
 def _against(first: Comparison, second: Comparison) -> list[Sorted]:
@@ -88,12 +91,9 @@ def _against(first: Comparison, second: Comparison) -> list[Sorted]:
     return [Sorted(x.left, x.width, first.op == Op.GT), Sorted(y.left, y.width, second.op != Op.GT)]
 
 
-def _count_ascents(side: Side, second: Comparison, sign: int, tally: np.ndarray) -> int:
+def _count_ascents(side: Side, digits: np.ndarray, second: Comparison, sign: int, tally: np.ndarray) -> int:
     width = second.columns.width
-    values = second.columns.left[side.rows]
-    values += 1  # null is 0
-    if second.op == Op.GT:
-        np.subtract(width - 1, values, out=values)
+    values = np.subtract(np.int32(width - 1), digits, out=digits)  # they were laid out against what is wanted
     if width <= NARROW and width * side.groups <= len(side.rows):
         return int(dominance.count_ascents_narrow(side.rows, side.starts, values, width, sign, tally))
     return int(dominance.count_ascents(side.rows, side.starts, values, sign, tally))
@@ -119,8 +119,8 @@ class _Term:
         if groups.number == 0:
             return 0
         if len(inequalities) == 2:
-            first, second = inequalities
-            return _count_ascents(groups.s.arranged(_against(first, second)), second, self.sign, self.per_row)
+            first, second = sorted(inequalities, key=lambda c: -c.columns.width)
+            return _count_ascents(*groups.s.laid_out(_against(first, second)), second, self.sign, self.per_row)
         return self._all(groups, inequalities) - self._with_itself(groups, inequalities)
 
     def _all(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:

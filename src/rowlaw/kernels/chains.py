@@ -1,6 +1,7 @@
 """Chains: rows in an order in which two values both rise. IncDC's indexes for two inequalities (sections 5 and 6), as sorted arrays.
 
-A row is a point ``(x, y)``, turned so that both coordinates rise along a chain. Points lie chain after chain, ``starts`` says where chains begin.
+A row is a point ``(x, y)``, turned so that both coordinates rise along a chain. Points lie chain after chain, ``starts`` says where
+chains begin.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from numba import njit
 def deal(y: Any, strict: bool, chains: Any) -> int:
     """OptIndex: give each point to the chain whose last point is nearest below it; how many chains there are.
 
-    Points come in order of ``x``; among equal ``x``, those that must not follow each other come with falling ``y``. The last points of chains fall from
-    chain to chain, so the nearest is found by bisection: ``O(n log k)``.
+    Points come in order of ``x``; among equal ``x``, those that must not follow each other come with falling ``y``. The last points of
+    chains fall from chain to chain, so the nearest is found by bisection: ``O(n log k)``.
     """
     k = 0
     last = np.empty(len(y), np.int64)
@@ -49,8 +50,8 @@ def _bisect(values: Any, low: int, high: int, value: Any, above: bool) -> int:
 def fetch(x: Any, y: Any, rows: Any, starts: Any, points: Any, above: Any, weak: Any, begin: Any, out: Any) -> int:
     """For points the rows that are above them in ``x`` (``above[0]``; else below) and in ``y``; ``weak``: or equal.
 
-    As many pairs (number of the point, row) as fit into ``out``; ``begin`` is the point and chain to go on with. On each chain the rows wanted lie
-    together: at its end, at its beginning, or, where one is to be above and the other below, between two places (section 6.2).
+    As many pairs (number of the point, row) as fit into ``out``; ``begin`` is the point and chain to go on with. On each chain the rows
+    wanted lie together: at its end, at its beginning, or, where one is to be above and the other below, between two places (section 6.2).
     """
     n = 0
     while begin[0] < len(points):
@@ -74,7 +75,8 @@ def fetch(x: Any, y: Any, rows: Any, starts: Any, points: Any, above: Any, weak:
 
 @njit(cache=True, nogil=True)
 def place(x: Any, y: Any, starts: Any, px: Any, py: Any, strict_x: bool, strict_y: bool) -> Any:
-    """The longest chain that a point fits into, and where (section 6.3); chain -1 if there is none. Where its like stands already, it goes there."""
+    """The longest chain that a point fits into, and where (section 6.3); chain -1 if there is none. Where its like stands already, it
+    goes there."""
     best, at, size = -1, 0, -1
     for c in range(len(starts) - 1):
         first, last = starts[c], starts[c + 1]

@@ -32,10 +32,10 @@ def extend_keys(keys: Any, rows: Any, codes: Any, width: Any, descending: bool) 
 
 
 @njit(cache=True, nogil=True)
-def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any) -> Any:
+def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any, width: Any, digits: Any) -> Any:
     """Groups of at least two rows whose (sorted) keys agree but for what ``divisor`` cuts off: a row alone is in no pair.
 
-    ``out`` is room for as many rows as there are keys.
+    ``out`` is room for as many rows as there are keys. So is ``digits``, if wanted: it gets each key's last digit (below ``width``).
     """
     n = len(keys)
     starts = np.empty(1024, np.int64)
@@ -50,6 +50,8 @@ def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any) -> Any:
         if j - i > 1:
             for k in range(i, j):
                 out[kept] = rows[order[k]]
+                if len(digits):
+                    digits[kept] = keys[k] % width
                 kept += 1
             groups += 1
             if groups == len(starts):
@@ -152,18 +154,18 @@ def same_group(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, marks: An
 
 @njit(cache=True, nogil=True)
 def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
-    """Pairs of each group with different codes, where equal codes are neighbours: all pairs less those of each run."""
+    """Pairs of each group with different codes (one for each place), where equal codes are neighbours: all less those of each run."""
     total = 0
     for g in range(len(starts) - 1):
         begin, end = starts[g], starts[g + 1]
-        if codes[rows[begin]] == codes[rows[end - 1]]:
+        if codes[begin] == codes[end - 1]:
             continue  # sorted, so all are equal
         n = end - begin
         i = begin
         while i < end:
-            code = codes[rows[i]]
+            code = codes[i]
             j = i + 1
-            while j < end and codes[rows[j]] == code:
+            while j < end and codes[j] == code:
                 j += 1
             others = n - (j - i)
             total += (j - i) * others
@@ -189,6 +191,63 @@ def sum_products(cells: Any, each: Any) -> Any:
         if cells[i]:
             total += np.int64(cells[i]) * np.int64(each[i])
     return total
+
+
+@njit(cache=True, nogil=True)
+def first_codes(keys: Any, rows: Any, codes: Any, first: Any, sizes: Any, like: Any, odd: Any) -> int:
+    """For each key the code of its first row, how many rows it has and how many of them have that code; which others there are.
+
+    ``first`` is -2 throughout. Stops when ``odd`` is full.
+    """
+    n = 0
+    for i in range(len(keys)):
+        key, code = keys[i], codes[rows[i]]
+        sizes[key] += 1
+        if first[key] == -2:
+            first[key] = code
+        if first[key] == code:
+            like[key] += 1
+        else:
+            if n == len(odd):
+                return n + 1
+            odd[n] = i
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def count_exceptions(keys: Any, rows: Any, codes: Any, first: Any, sizes: Any, like: Any, odd: Any, runs: Any, per_row: Any) -> Any:
+    """Pairs of equal keys and different codes, given what :func:`first_codes` says and how many rows are like each odd one."""
+    total = np.int64(0)
+    for key in range(len(sizes)):
+        total += np.int64(like[key]) * np.int64(sizes[key] - like[key])
+    for k in range(len(odd)):
+        total += np.int64(sizes[keys[odd[k]]] - runs[k])
+    if len(per_row):
+        for i in range(len(keys)):
+            key = keys[i]
+            if like[key] < sizes[key] and codes[rows[i]] == first[key]:
+                per_row[rows[i]] += 2 * (sizes[key] - like[key])
+        for k in range(len(odd)):
+            per_row[rows[odd[k]]] += 2 * (sizes[keys[odd[k]]] - runs[k])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def mark(rows: Any, codes: Any, marks: Any) -> None:
+    """Which codes there are, null too (at 0)."""
+    for i in range(len(rows)):
+        marks[codes[rows[i]] + 1] = True
+
+
+@njit(cache=True, nogil=True)
+def marked(rows: Any, codes: Any, marks: Any, out: Any) -> int:
+    """The rows whose code is marked."""
+    n = 0
+    for i in range(len(rows)):
+        out[n] = rows[i]
+        n += marks[codes[rows[i]] + 1]
+    return n
 
 
 @njit(cache=True, nogil=True)

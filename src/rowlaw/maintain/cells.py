@@ -24,13 +24,15 @@ def loose_slots(slots: tuple[Slot, ...], nulls: Nulls) -> Slots:
 
 
 class Cells:
-    """``matrix[row, column]``: what the slots compare. Labels of columns are copied as they come; what slots compare besides them (columns on
-    different scales, values within a row, literals) is computed anew with every batch."""
+    """``matrix[row, column]``: what the slots compare. Labels of columns are copied as they come; what slots compare besides them
+    (columns on different scales, values within a row, literals) is computed anew with every batch."""
 
     def __init__(self, slots: Slots, table: GrowingTable) -> None:
         self.slots = slots
         plain = [_plain(slot, table) for slot in slots.slots]
-        self.names = tuple(dict.fromkeys(o.name for s, p in zip(slots.slots, plain, strict=True) if p for o in (s.left, s.right) if isinstance(o, Column)))
+        self.names = tuple(
+            dict.fromkeys(o.name for s, p in zip(slots.slots, plain, strict=True) if p for o in (s.left, s.right) if isinstance(o, Column))
+        )
         self._index = {name: i for i, name in enumerate(self.names)}
         self._other = tuple(s for s, p in zip(slots.slots, plain, strict=True) if not p)
         left, right = np.zeros(len(slots), np.int64), np.zeros(len(slots), np.int64)
@@ -38,7 +40,7 @@ class Cells:
         number = 0
         for i, (slot, is_plain) in enumerate(zip(slots.slots, plain, strict=True)):
             if is_plain:
-                left[i], right[i] = self._index[slot.left.name], self._index[cast(Column, slot.right).name]
+                left[i], right[i] = self._index[slot.left.name], self._index[cast("Column", slot.right).name]
             else:
                 assert extra is not None
                 left[i], right[i] = len(self.names) + extra.left[number], len(self.names) + extra.right[number]
@@ -120,4 +122,8 @@ class Cells:
 def _plain(slot: Slot, table: GrowingTable) -> bool:
     """Whether a slot compares labels as they are."""
     right = slot.right
-    return isinstance(right, Column) and slot.left.row != right.row and (slot.left.name == right.name or table.comparable(slot.left.name, right.name))
+    return (
+        isinstance(right, Column)
+        and slot.left.row != right.row
+        and (slot.left.name == right.name or table.comparable(slot.left.name, right.name))
+    )

@@ -9,9 +9,10 @@
 >>> sorted(index.fetch(1400, Op.LT, 33000, Op.GT).tolist()), sorted(index.fetch(1400, Op.GT, 33000, Op.LT).tolist())
 ([3, 6], [0, 2])
 
-Chains are arrays, not linked lists: bisecting an array of 100,000 values takes a fraction of what following as many levels of pointers takes, and one such array
-per column is all there is to save. New rows go into chains of their own, which are small, and are dealt out anew with all others when they have
-become a sixteenth of them: so a row is moved a few times in its life, and the rank stays near the minimum.
+Chains are arrays, not linked lists: bisecting an array of 100,000 values takes a fraction of what following as many levels of pointers
+takes, and one such array per column is all there is to save. New rows go into chains of their own, which are small, and are dealt out
+anew with all others when they have become a sixteenth of them: so a row is moved a few times in its life, and the rank stays near the
+minimum.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Chains:
 
     @staticmethod
     def deal(x: np.ndarray, y: np.ndarray, rows: np.ndarray, strict_x: bool, strict_y: bool) -> Chains:
-        """The fewest chains (Algorithm 3, OptIndex). The paper breaks ties of a strict ``x`` the other way, which lets equal values follow each other."""
+        """The fewest chains (Algorithm 3, OptIndex). The paper breaks ties of a strict ``x`` the other way, which lets equal values
+        follow each other."""
         order = np.lexsort((-y if strict_x else y, x))
         x, y, rows = x[order], y[order], rows[order]
         first = np.ones(len(x), bool)
@@ -76,8 +78,9 @@ class Chains:
 class ChainIndex:
     """``Index(A op1, B op2)``: along a chain, a row ``t`` after a row ``s`` has ``t.A op1 s.A`` and ``t.B op2 s.B``.
 
-    Rows with equal values in both columns stand side by side in a chain (the paper keeps them apart, in ``Equ``). An index for any two operators serves any others: strict
-    ones, weak ones, and those that run the other way (section 6.2); and values of other columns (Fetch+, section 5.3).
+    Rows with equal values in both columns stand side by side in a chain (the paper keeps them apart, in ``Equ``). An index for any two
+    operators serves any others: strict ones, weak ones, and those that run the other way (section 6.2); and values of other columns
+    (Fetch+, section 5.3).
     """
 
     def __init__(self, first: Op, second: Op) -> None:
@@ -97,7 +100,9 @@ class ChainIndex:
     @property
     def chains(self) -> list[list[int]]:
         """The rows of each chain."""
-        return [part.rows[a:b].tolist() for part in (self.main, self.recent) for a, b in zip(part.starts[:-1], part.starts[1:], strict=True)]
+        return [
+            part.rows[a:b].tolist() for part in (self.main, self.recent) for a, b in zip(part.starts[:-1], part.starts[1:], strict=True)
+        ]
 
     @property
     def nbytes(self) -> int:

@@ -1,14 +1,15 @@
 """Denial constraints that follow a table: the conversation of discovery, continued after each batch.
 
-*Inserts* (IncDC section 8): only pairs with a new row can break a rule. The prover finds those that may, their signatures become evidence, and new
-evidence refines the search where it stands. *Deletes*, which the paper leaves open: a rule that holds goes on holding, but a shorter or weaker
-one may hold now. Evidence that no living pair shows any more is dropped, the search proposes what the rest allows, and each proposal is
-proven or refuted by all rows; what refutes it is evidence again.
+*Inserts* (IncDC section 8): only pairs with a new row can break a rule. The prover finds those that may, their signatures become
+evidence, and new evidence refines the search where it stands. *Deletes*, which the paper leaves open: a rule that holds goes on holding,
+but a shorter or weaker one may hold now. Evidence that no living pair shows any more is dropped, the search proposes what the rest
+allows, and each proposal is proven or refuted by all rows; what refutes it is evidence again.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
 
 FEW_ROWS = 4096  # living rows up to which all pairs are always counted
 ONE_IN = 100  # part of the rows that a batch is expected to bring, where the two ways are compared
+GROWING = 2  # times that indexes may cost more than counting: as the table grows they cost less
 MOST_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
+SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
 REFINE = 3e-9  # seconds for each edge that refining costs for each set that is broken
 SHOWN_AT_ONCE = 256  # rules that a pair is looked for at a time
 RANDOM_PARTNERS = 4  # of each row, where witnesses are looked for
@@ -73,7 +76,7 @@ class Denying:
     edges: np.ndarray = field(init=False)
     prover: Prover = field(init=False)
     _wanted: bool | None = field(init=False, default=None)
-    _search_seconds: float = field(init=False, default=0.5)  # that the last search took
+    _search_seconds: float = field(init=False, default=0.0)  # that the last search took
 
     def __post_init__(self) -> None:
         self.edges = self.atoms.edges(self.ledger.signatures)
@@ -89,7 +92,8 @@ class Denying:
         counted: bool | None = None,
         progress: Progress | None = None,
     ) -> tuple[Denying, Denials]:
-        """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is cheaper."""
+        """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
+        cheaper."""
         engine = Engine(table.relation(), nulls)
         found = discover_denials(engine, space, error=error, progress=progress)
         atoms = Atoms(loose_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
@@ -116,10 +120,11 @@ class Denying:
             return True
         rows = max(1, living // ONE_IN)
         seconds = rows * living * PLAIN_PAIR / cores()
-        return seconds < MOST_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > seconds
+        return seconds < MOST_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
 
     def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray) -> None:
-        """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that hold."""
+        """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that
+        hold."""
         slots, alive = self.atoms.slots, np.asarray(table.alive)
         self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
         self.edges = self.atoms.edges(self.ledger.signatures)
@@ -132,10 +137,9 @@ class Denying:
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
         self._note_edges()
-        known = {s.tobytes() for s in self.sets}
         lost = self.ledger.forget_hearsay()
         if len(lost):
-            self._converse(table, alive, known, Proof())
+            self._converse(table, alive)
         self.prover.prepare(self.ops(self.sets), max(1, table.living // ONE_IN), alive)
 
     # Batches
@@ -178,14 +182,14 @@ class Denying:
             self._note_edges()
             self._refine(known, fresh)
             return self._edges_of(fresh)
-        proof, proven = Proof(), set[bytes]()
+        proof, proven = Proof(), list[np.ndarray]()
         everything: list[np.ndarray] = []
         while True:
             sets = self._unproven(proof, proven)
             if not len(sets):
                 break
             self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
-            proven.update(s.tobytes() for s in sets)
+            proven.append(sets)
             self._note_edges()
             holds = self.ledger.holds
             fresh = np.flatnonzero(holds & ~_padded(known, len(holds)))
@@ -208,13 +212,13 @@ class Denying:
         lost = self.ledger.bury(alive)
         if not len(lost):
             return _NOTHING
-        known = {s.tobytes() for s in self.sets}
-        self._converse(table, alive, known, Proof())
+        self._converse(table, alive)
         gone = lost[~self.ledger.holds[lost]]
         return self.edges[gone], before[gone]
 
-    def _converse(self, table: GrowingTable, alive: np.ndarray, proven: set[bytes], proof: Proof) -> None:
-        """Search, and have what it proposes proven or refuted by all rows, until nothing is refuted."""
+    def _converse(self, table: GrowingTable, alive: np.ndarray) -> None:
+        """Search, and have what it proposes, besides the rules there are, proven or refuted by all rows, until nothing is refuted."""
+        proof, proven = Proof(), [self.sets]
         self._search()
         while True:
             sets = self._unproven(proof, proven)
@@ -222,39 +226,37 @@ class Denying:
                 return
             known = self.ledger.holds
             asked = self.prover.prove_all(self.ops(sets), alive, proof)
-            self._ask(table, alive, sets[asked], proven)
+            proven.append(self._ask(table, alive, sets[asked]))
             self._note_edges()
             holds = self.ledger.holds
             self._refine(known, np.flatnonzero(holds & ~_padded(known, len(holds))))
 
-    def _unproven(self, proof: Proof, proven: set[bytes]) -> np.ndarray:
+    def _unproven(self, proof: Proof, proven: Sequence[np.ndarray]) -> np.ndarray:
         sets = self.chosen
-        open_ = np.array([s.tobytes() not in proven for s in sets], bool)
+        if proven:
+            sets = _without(sets, np.concatenate(proven))
         ops = self.ops(sets)
-        return sets[open_ & ~proof.serves(self.prover.equal(ops), ops)]
+        return sets[~proof.serves(self.prover.equal(ops), ops)]
 
-    def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray, proven: set[bytes]) -> None:
-        """Ask the engine about rules that no index serves."""
-        if not len(sets):
-            return
-        # evidence that indexes have brought may have refuted some
+    def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray) -> np.ndarray:
+        """Ask the engine about rules that no index serves; those that hold."""
         self._note_edges()
         edges = self.edges[self.ledger.holds]
-        missed = np.array([bool((~(edges & s).any(axis=1)).any()) for s in sets], bool)
-        sets = sets[~missed]
+        # evidence that indexes have brought may have refuted some
+        sets = sets[[bool((edges & s).any(axis=1).all()) for s in sets]]
         if not len(sets):
-            return
+            return sets
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = Engine(relation, self.atoms.slots.nulls)
-        for s, found in zip(sets, engine.counterexamples(self.atoms.denials(sets), COUNTEREXAMPLES), strict=True):
-            if len(found):
-                pairs = rows[found]
-                alone = pairs[:, 0] == pairs[:, 1]  # a row that breaks a rule about single rows does so beside any other
-                pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
-                self._see(pairs)
-            else:
-                proven.add(s.tobytes())
+        answers = engine.counterexamples(self.atoms.denials(sets), COUNTEREXAMPLES)
+        broken = [rows[found] for found in answers if len(found)]
+        if broken:
+            pairs = np.concatenate(broken)
+            alone = pairs[:, 0] == pairs[:, 1]  # a row that breaks a rule about single rows does so beside any other
+            pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
+            self._see(pairs)
+        return sets[[not len(found) for found in answers]]
 
     def _see(self, pairs: np.ndarray) -> None:
         s_rows, t_rows = np.ascontiguousarray(np.asarray(pairs, np.int64).T)
@@ -286,7 +288,7 @@ class Denying:
         if not len(new):
             return
         old = self.edges[: len(known)][known]
-        if broken * len(old) * REFINE > self._search_seconds:
+        if broken * len(old) * REFINE > (self._search_seconds or len(old) * SEARCH):
             self._search()
         else:
             self.sets = self.atoms.one_of_each(refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).sets)
@@ -345,7 +347,9 @@ class Denying:
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Denying:
         facts = reader.json("facts")
-        space = tuple(p.exchanged if turned else p for text, turned in facts["space"] for p in cast(Denial, parse(f"not ({text})")).predicates)
+        space = tuple(
+            p.exchanged if turned else p for text, turned in facts["space"] for p in cast("Denial", parse(f"not ({text})")).predicates
+        )
         slots = Slots.of_predicates(cast("Relation", None), space, facts["nulls"])
         atoms = Atoms.of(cast("Relation", None), space, facts["nulls"])
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])

@@ -1,7 +1,7 @@
 """Indexes of rows by values: which rows that came before agree with a row on some columns (IncDC section 7, equality indexes).
 
-Beyond the paper: an index may be of several columns, and a :class:`KindIndex` finds one row of each *kind*, which is enough to know whether a
-rule that speaks of nothing else is broken.
+Beyond the paper: an index may be of several columns, and a :class:`KindIndex` finds one row of each *kind*, which is enough to know
+whether a rule that speaks of nothing else is broken.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rowlaw.kernels import upkeep as kernels
+from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.ledger import Ledger
 
@@ -85,10 +85,12 @@ class EqualityIndex:
 
 
 class KindIndex:
-    """One row of each kind, by group: *kinds* are rows that agree on all ``columns`` of a rule, groups those that agree on its ``equal`` ones.
+    """One row of each kind, by group: *kinds* are rows that agree on all ``columns`` of a rule, groups those that agree on its ``equal``
+    ones.
 
-    A pair of rows breaks the rule exactly if every pair of their kinds does. So a new row of a kind that was there before can break the rule only with a row
-    of its own kind, and one of a new kind is compared with one row of each other kind. The cost follows the number of kinds.
+    A pair of rows breaks the rule exactly if every pair of their kinds does. So a new row of a kind that was there before can break the
+    rule only with a row of its own kind, and one of a new kind is compared with one row of each other kind. The cost follows the number
+    of kinds.
     """
 
     def __init__(self, cells: Cells, columns: Sequence[str], equal: Sequence[str], *, unknown: bool) -> None:

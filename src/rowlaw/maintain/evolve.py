@@ -23,10 +23,15 @@ from typing import TYPE_CHECKING, Any, Self, Union, cast
 
 import numpy as np
 
-from rowlaw.discovery.rank import Rank
-from rowlaw.discovery.together import Dependency, listed
+from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.dependencies import discover_dependencies
+from rowlaw.discovery.rank import Rank, rank
+from rowlaw.discovery.together import Dependency, listed, same_column_evidence
+from rowlaw.engine.engine import Engine
 from rowlaw.errors import RowlawError
+from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.denials import Changed, Denying
+from rowlaw.maintain.depending import Depending
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.protocol import UpkeepOptions
 from rowlaw.maintain.rulebook import pack, unpack
@@ -46,7 +51,7 @@ Witness = tuple[int, int] | None
 Law = Union[Rule, "partial[Denial]"]  # a rule, or how to get at it
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
 
-KINDS: tuple[Kind, ...] = ("key", "dc")
+KINDS: tuple[Kind, ...] = ("key", "fd", "od", "dc")
 
 
 @dataclass(slots=True)
@@ -73,8 +78,8 @@ class Entry:
 class Happened:
     """A rule that was born or retired, and the pair of rows that shows why, if there is one.
 
-    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is minimal since a
-    pair came, or because the last pair that broke it went.
+    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is
+    minimal since a pair came, or because the last pair that broke it went.
     """
 
     entry: Entry
@@ -99,13 +104,23 @@ class Evolved:
         return self._rules()
 
 
+@dataclass
+class Parts:
+    """What keeps the rules of each kind current; ``tolerant``: laws with exceptions, which are discovered anew after each batch."""
+
+    denying: Denying | None = None
+    uniques: Uniques | None = None
+    depending: Depending | None = None
+    tolerant: list[Dependency] | None = None
+
+
 class Evolution:
     """Rules that follow a table. The predicate space is that of the table they were first discovered on."""
 
-    def __init__(self, options: UpkeepOptions, denying: Denying | None, uniques: Uniques | None, judge: Judge) -> None:
+    def __init__(self, options: UpkeepOptions, parts: Parts, judge: Judge) -> None:
         self.options = options
-        self.denying = denying
-        self.uniques = uniques
+        self.denying, self.uniques, self.depending = parts.denying, parts.uniques, parts.depending
+        self.tolerant = parts.tolerant
         self.judge = judge
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
         self._entries: dict[Name, Entry] = {}  # what is listed, in its order
@@ -117,21 +132,27 @@ class Evolution:
         for kind in options.kinds:
             if kind not in KINDS:
                 raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
-        denying = uniques = None
-        judge = Judge(None, None)
-        if "key" in options.kinds:
-            with progress.phase("keys"):
-                uniques = Uniques.create(table, options.nulls)
+        parts, judge = Parts(), Judge()
+        views: dict[bool, tuple[Atoms, EvidenceSet]] = {}
+        others: set[Kind] = set(options.kinds) - {"dc"}
+        if others and options.error:
+            parts.tolerant = _tolerant(table, options)
+        elif others:
+            with progress.phase("dependencies"):
+                parts.uniques = Uniques.create(table, options.nulls) if "key" in others else None
+                parts.depending = Depending.create(table, others, options.nulls) if others - {"key"} else None
         if "dc" in options.kinds:
             space = predicate_space(table.relation(), options.space)
-            denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress)
-            judge.denials = View.of(found.atoms, found.evidence)
-        if set(options.kinds) - {"dc"}:
-            judge.others = View.of_columns(table, options.nulls)
-        made = cls(options, denying, uniques, judge)
+            parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress)
+            views[True] = found.atoms, found.evidence
+            judge.denials = View.of(*views[True])
+        if others:
+            views[False] = same_column_evidence(Engine(table.relation(), options.nulls))
+            judge.others = View.of(*views[False])
+        made = cls(options, parts, judge)
         with progress.phase("rank"):
-            made._denials = made._written(denying.chosen) if denying is not None else {}
-            made._list_first(table.living)
+            made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
+            made._list_first(views, table.living)
         return made
 
     @property
@@ -153,7 +174,8 @@ class Evolution:
     def nbytes(self) -> int:
         """Memory of the indexes, and of the copy of the table that they look at."""
         found = self.denying.prover.nbytes + self.denying.cells.nbytes if self.denying is not None else 0
-        return found + (self.uniques.nbytes + self.uniques.cells.nbytes if self.uniques is not None else 0)
+        found += self.uniques.nbytes + self.uniques.cells.nbytes if self.uniques is not None else 0
+        return found + (self.depending.nbytes if self.depending is not None else 0)
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -167,6 +189,11 @@ class Evolution:
         before = self._dependencies
         if self.uniques is not None:
             self.uniques.apply(table, inserted, deleted)
+        if self.depending is not None:
+            followed = self.depending.apply(table, inserted, deleted)
+            witnesses = {rule: pair for found in (followed.removed, followed.added) for rule, pair in found.items()}
+        if self.tolerant is not None and (len(inserted) or len(deleted)):
+            self.tolerant = _tolerant(table, self.options)
         lost: Sequence[Name] = ()
         fresh: Mapping[Name, Law] = {}
         if self.denying is not None:
@@ -182,7 +209,7 @@ class Evolution:
     def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[list[Name], Mapping[Name, Law]]:
         """The denial constraints that went and came."""
         assert self.denying is not None
-        if not self.denying.atoms.weak:  # sets that are minimal need not be minimal rules: look at all of them
+        if not self._by_sets:  # sets that are minimal need not be minimal rules: look at all of them
             before, self._denials = self._denials, self._written(self.denying.chosen)
             fresh = {name: d for name, d in self._denials.items() if name not in before}
             return [name for name in before if name not in self._denials], fresh
@@ -190,7 +217,9 @@ class Evolution:
         lost: list[Name] = [name for name in names if self._denials.pop(name, None) is not None]  # a trivial one is not there
         came = self._written(changed.added)
         self._denials.update(came)
-        for name, (s, t) in zip((*names, *(s.tobytes() for s in changed.added)), (*changed.removed_pairs.tolist(), *changed.added_pairs.tolist()), strict=True):
+        for name, (s, t) in zip(
+            (*names, *(s.tobytes() for s in changed.added)), (*changed.removed_pairs.tolist(), *changed.added_pairs.tolist()), strict=True
+        ):
             witnesses[name] = (s, t) if s >= 0 else None
         return lost, came
 
@@ -198,14 +227,16 @@ class Evolution:
 
     @property
     def _dependencies(self) -> list[Dependency]:
-        return [Key(names) for names in self.keys]
+        if self.tolerant is not None:
+            return self.tolerant
+        return [*(Key(names) for names in self.keys), *(self.depending.laws.values() if self.depending is not None else ())]
 
     def _listed(self) -> dict[Name, Law]:
         """What is to be listed: no law twice, and none that others imply."""
         dependencies = self._dependencies
         if not dependencies:
             return dict(self._denials)
-        denials = {name: cast(Denial, _read(law)) for name, law in self._denials.items()}
+        denials = {name: cast("Denial", _read(law)) for name, law in self._denials.items()}
         names = {id(denial): name for name, denial in denials.items()}
         rules = listed(dependencies, list(denials.values()), exact=not self.options.error)
         return {names.get(id(rule), rule): rule for rule in rules}
@@ -222,26 +253,30 @@ class Evolution:
         later = Unwritten(atoms, sets)
         return {name: partial(later.__getitem__, i) for i, name in enumerate(names)}
 
-    def _list_first(self, living: int) -> None:
+    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> None:
         """List the first rules, the best first."""
         laws = self._listed()
-        ranks = dict(zip(laws, self.judge.rank([_read(law) for law in laws.values()], living), strict=True))
-        for name in sorted(laws, key=lambda name: -_score(ranks[name])):
-            facts = ranks[name]
-            self._enter(name, laws[name], facts.support if facts is not None else None, facts.score if facts is not None else None)
+        ranks: dict[Name, Rank] = {}
+        for denials_too, view in views.items():
+            mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := _read(law), Denial) == denials_too}
+            ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
+        for name in sorted(laws, key=lambda name: -ranks[name].score):
+            self._enter(name, laws[name], ranks[name].support, ranks[name].score)
 
     def _add(self, laws: Mapping[Name, Law], living: int) -> dict[Name, Entry]:
         """List rules at the end, with their scores."""
-        sets = [name for name in laws if isinstance(name, bytes)]
-        others = [name for name in laws if not isinstance(name, bytes)]
-        scores: dict[Name, float] = {}
-        if sets and self.denying is not None and self.denying.atoms.weak:
-            words = np.frombuffer(b"".join(sets), np.uint64).reshape(len(sets), -1)
-            scores.update(zip(sets, self.judge.scores(self.denying.ops(words), living).tolist(), strict=True))
+        if self.judge.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
+            assert self.denying is not None
+            sets = np.frombuffer(b"".join(cast("dict[bytes, Law]", laws)), np.uint64).reshape(len(laws), -1)
+            scores = self.judge.denials.scores(self.denying.ops(sets), living).tolist()
         else:
-            others += sets
-        scores.update((name, _score(rank)) for name, rank in zip(others, self.judge.rank([_read(laws[name]) for name in others], living), strict=True))
-        return {name: self._enter(name, law, None, scores[name]) for name, law in laws.items()}
+            scores = self.judge.scores([_read(law) for law in laws.values()], living)
+        return {name: self._enter(name, law, None, score) for (name, law), score in zip(laws.items(), scores, strict=True)}
+
+    @property
+    def _by_sets(self) -> bool:
+        """Whether denial constraints go by the sets of atoms that they are."""
+        return self.denying is not None and self.denying.atoms.weak
 
     def _enter(self, name: Name, law: Law, support: int | None, score: float | None) -> Entry:
         self._given += 1
@@ -256,6 +291,8 @@ class Evolution:
             self.denying.renumber(table, numbers)
         if self.uniques is not None:
             self.uniques.renumber(table)
+        if self.depending is not None:
+            self.depending.renumber(table, numbers)
 
     def save(self, writer: Writer) -> None:
         """Write rules and evidence. Indexes are made from the table when they are first needed."""
@@ -278,6 +315,10 @@ class Evolution:
             self.denying.save(writer.under("denials"))
         if self.uniques is not None:
             self.uniques.save(writer.under("uniques"))
+        if self.depending is not None:
+            self.depending.save(writer.under("dependencies"))
+        if self.tolerant is not None:
+            writer.json("tolerant", [pack(rule) for rule in self.tolerant])
 
     def _save_list(self, writer: Writer) -> None:
         """The list in its order: denial constraints by their sets, others by their texts."""
@@ -286,7 +327,9 @@ class Evolution:
         writer.array("is-set", np.array([isinstance(name, bytes) for name in self._entries], bool))
         writer.array("sets", np.frombuffer(b"".join(sets), np.uint8))
         writer.array("lengths", np.array([len(s) for s in sets], np.int32))
-        facts = [(int(e.id[1:]), -1 if e.support is None else e.support, np.nan if e.score is None else e.score) for e in self._entries.values()]
+        facts = [
+            (int(e.id[1:]), -1 if e.support is None else e.support, np.nan if e.score is None else e.score) for e in self._entries.values()
+        ]
         writer.array("facts", np.array(facts, np.float64).reshape(-1, 3))
 
     @classmethod
@@ -296,12 +339,19 @@ class Evolution:
         columns, chosen, *rest = saved["space"]
         space = SpaceOptions(None if columns is None else tuple(columns), {name: operators(text) for name, text in chosen.items()}, *rest)
         options = UpkeepOptions(tuple(saved["kinds"]), saved["nulls"], saved["error"], space)
-        denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
-        uniques = Uniques.load(reader.under("uniques"), table) if "key" in options.kinds else None
-        judge = Judge.load(reader.under("judge"), denying.atoms if denying is not None else None, table.names, options.nulls)
-        made = cls(options, denying, uniques, judge)
+        parts = Parts()
+        parts.denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
+        if options.error and set(options.kinds) - {"dc"}:
+            parts.tolerant = [cast("Dependency", unpack(text)) for text in reader.json("tolerant")]
+        else:
+            parts.uniques = Uniques.load(reader.under("uniques"), table) if "key" in options.kinds else None
+            parts.depending = Depending.load(reader.under("dependencies"), table) if {"fd", "od"} & set(options.kinds) else None
+        judge = Judge.load(
+            reader.under("judge"), parts.denying.atoms.slots if parts.denying is not None else None, table.names, options.nulls
+        )
+        made = cls(options, parts, judge)
         made._given = saved["given"]
-        made._denials = made._written(denying.chosen) if denying is not None else {}
+        made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
         made._load_list(reader)
         return made
 
@@ -314,7 +364,9 @@ class Evolution:
         for is_set, (number, support, score) in zip(reader.array("is-set"), reader.array("facts").tolist(), strict=True):
             name: Name = next(sets) if is_set else next(others)
             law = self._denials[name] if isinstance(name, bytes) else name
-            self._entries[name] = Entry(f"R{int(number)}", law, error, int(support) if support >= 0 else None, score if score == score else None)
+            self._entries[name] = Entry(
+                f"R{int(number)}", law, error, int(support) if support >= 0 else None, None if np.isnan(score) else score
+            )
 
     def _check(self, table: GrowingTable) -> None:
         """Every invariant of every part."""
@@ -324,12 +376,16 @@ class Evolution:
             assert set(self._written(self.denying.chosen)) == set(self._denials)
         if self.uniques is not None:
             self.uniques._check(alive)
+        if self.depending is not None:
+            self.depending._check(alive)
         assert set(self._entries) == set(self._listed())
+
+
+def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
+    """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
+    engine = Engine(table.relation(), options.nulls)
+    return discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error).rules
 
 
 def _read(law: Law) -> Rule:
     return law() if isinstance(law, partial) else law
-
-
-def _score(facts: Rank | None) -> float:
-    return facts.score if facts is not None else 0.0

@@ -1,4 +1,4 @@
-"""Ranks of rules that come one by one: by what the pairs of the first table said, so that a rank never changes."""
+"""Ranks of rules that come one by one: by what the pairs of the first table said, so that a score never changes."""
 
 from __future__ import annotations
 
@@ -11,113 +11,122 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.rank import COVERED_EVIDENCE, SHORTEST, WEIGHTS, Rank, rank
-from rowlaw.discovery.together import same_column_evidence
-from rowlaw.engine.engine import Engine
+from rowlaw.discovery.rank import COVERED_EVIDENCE, SHORTEST, WEIGHTS
 from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.evidence.slots import Slots
 from rowlaw.maintain.cells import loose_slots
+from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
-    from rowlaw.maintain.table import GrowingTable
     from rowlaw.relation.relation import Relation
-
-LESS, EQUAL, GREATER, ANY = 0b001, 0b010, 0b100, 0b111  # outcomes, as operators accept them
 
 
 @dataclass(frozen=True)
 class View:
-    """Atoms, and the most frequent evidence about them."""
+    """Pairs of operands, and the most frequent evidence about them. ``repeats``: how likely two rows have one value at least, for each
+    slot."""
 
-    atoms: Atoms
+    slots: Slots
     evidence: EvidenceSet
+    repeats: np.ndarray
+
+    @staticmethod
+    def of(atoms: Atoms, evidence: EvidenceSet) -> View:
+        """What evidence of a relation said."""
+        often = np.sort(np.argsort(-evidence.counts, kind="stable")[:COVERED_EVIDENCE])
+        slots, relation = atoms.slots, atoms.slots.relation
+        same = [isinstance(s.right, Column) and s.left.name == s.right.name for s in slots.slots]
+        repeats = [
+            1 / max(1, relation.column(s.left.name).distinct) if is_same else 0.0 for s, is_same in zip(slots.slots, same, strict=True)
+        ]
+        kept = EvidenceSet(evidence.signatures[often], evidence.counts[often])
+        return View(loose_slots(slots.slots, slots.nulls), kept, np.array(repeats))
 
     @cached_property
     def shares(self) -> np.ndarray:
         """For each slot and set of outcomes the share of pairs that have one of them."""
-        outcomes = self.atoms.slots.outcomes(self.evidence.signatures)
-        found = np.ones((len(self.atoms.slots), 8))
+        outcomes = self.slots.outcomes(self.evidence.signatures)
+        found = np.ones((len(self.slots), ANY + 1))
         total = max(1, int(self.evidence.counts.sum()))
-        for i, ordered in enumerate(self.atoms.slots.ordered):
+        for i, ordered in enumerate(self.slots.ordered):
             # an outcome as written (equal, less or different, greater, unknown) and the bits of the operators that accept it
-            bits = np.array([EQUAL, LESS if ordered else LESS | GREATER, GREATER, 0])
+            bits = np.array([Op.EQ, Op.LT if ordered else Op.NE, Op.GT, 0])
             for mask in range(ANY):
                 found[i, mask] = self.evidence.counts[bits[outcomes[:, i]] & mask != 0].sum() / total
+            found[i, Op.EQ] = max(found[i, Op.EQ], self.repeats[i])
         return found
 
     @cached_property
     def symbols(self) -> np.ndarray:
         """For each slot the symbols it is written with: rows, columns, literals."""
-        named = [[str(o.row) if isinstance(o, Column) else "" for o in (s.left, s.right)] for s in self.atoms.slots.slots]
-        operands = [[("column", o.name) if isinstance(o, Column) else o for o in (s.left, s.right)] for s in self.atoms.slots.slots]
-        lists = [[*(("row", r) for r in rows if r), *others] for rows, others in zip(named, operands, strict=True)]
+        lists: list[list[object]] = []
+        for slot in self.slots.slots:
+            operands = [o for o in (slot.left, slot.right) if isinstance(o, Column)]
+            literals = [o for o in (slot.left, slot.right) if not isinstance(o, Column)]
+            lists.append([*(("row", o.row) for o in operands), *(("column", o.name) for o in operands), *literals])
         place = {symbol: i for i, symbol in enumerate(dict.fromkeys(symbol for symbols in lists for symbol in symbols))}
         found = np.zeros((len(lists), max(1, len(place))), bool)
         for i, symbols in enumerate(lists):
             found[i, [place[symbol] for symbol in symbols]] = True
         return found
 
-    @staticmethod
-    def of(atoms: Atoms, evidence: EvidenceSet) -> View:
-        often = np.sort(np.argsort(-evidence.counts, kind="stable")[:COVERED_EVIDENCE])
-        slots = loose_slots(atoms.slots.slots, atoms.slots.nulls)
-        kept = EvidenceSet(evidence.signatures[often], evidence.counts[often])
-        return View(Atoms(slots, atoms.predicates, atoms.slot, atoms.weak), kept)
-
-    @staticmethod
-    def of_columns(table: GrowingTable, nulls: Nulls) -> View:
-        """What random pairs say about each column."""
-        return View.of(*same_column_evidence(Engine(table.relation(), nulls)))
-
-
-@dataclass
-class Judge:
-    """Ranks denial constraints by one view and rules of other kinds by another."""
-
-    denials: View | None
-    others: View | None
-
-    def rank(self, rules: Sequence[Rule], living: int) -> list[Rank | None]:
-        found: list[Rank | None] = [None] * len(rules)
-        for view, mine in ((self.denials, True), (self.others, False)):
-            places = [i for i, rule in enumerate(rules) if isinstance(rule, Denial) == mine]
-            if view is not None and places:
-                ranks = rank([rules[i].denials[0] for i in places], view.atoms, view.evidence, living * (living - 1))
-                for i, facts in zip(places, ranks, strict=True):
-                    found[i] = facts
+    def ops(self, denials: Sequence[Denial]) -> np.ndarray:
+        """For each rule and slot the outcomes it accepts."""
+        place = {(slot.left, slot.right): i for i, slot in enumerate(self.slots.slots)}
+        found = np.full((len(denials), len(self.slots)), ANY, np.uint8)
+        for n, denial in enumerate(denials):
+            for p in denial.predicates:
+                found[n, place[p.left, p.right]] = int(p.op)
         return found
 
     def scores(self, ops: np.ndarray, living: int) -> np.ndarray:
-        """Scores of denial constraints, given by the outcomes they accept in each slot, without coverage, as all but the best have them.
-
-        For rules that come later, of which there may be many.
-        """
-        assert self.denials is not None
+        """Scores of rules, given by the outcomes they accept in each slot: those of :mod:`rowlaw.discovery.rank` without coverage, which
+        only the best rules have."""
         pairs = living * (living - 1)
         expected = np.full(len(ops), float(pairs))
-        symbols = np.zeros((len(ops), self.denials.symbols.shape[1]), bool)
+        symbols = np.zeros((len(ops), self.symbols.shape[1]), bool)
         for i in range(ops.shape[1]):
-            expected *= self.denials.shares[i, ops[:, i]]
-            symbols |= (ops[:, i] != ANY)[:, None] & self.denials.symbols[i]
+            expected *= self.shares[i, ops[:, i]]
+            symbols |= (ops[:, i] != ANY)[:, None] & self.symbols[i]
         surprise = np.log10(1 + expected) / max(1.0, math.log10(1 + pairs))
         succinct = np.minimum(1.0, SHORTEST / (symbols.sum(axis=1) + (ops != ANY).sum(axis=1)))
         return np.round(WEIGHTS["succinctness"] * succinct + WEIGHTS["surprise"] * surprise, 6)
 
+
+@dataclass
+class Judge:
+    """Scores denial constraints by one view and rules of other kinds by another."""
+
+    denials: View | None = None
+    others: View | None = None
+
+    def scores(self, rules: Sequence[Rule], living: int) -> list[float]:
+        found = [0.0] * len(rules)
+        for view, mine in ((self.denials, True), (self.others, False)):
+            places = [i for i, rule in enumerate(rules) if isinstance(rule, Denial) == mine]
+            if view is not None and places:
+                for i, score in zip(places, view.scores(view.ops([rules[i].denials[0] for i in places]), living).tolist(), strict=True):
+                    found[i] = score
+        return found
+
     def save(self, writer: Writer) -> None:
         for name, view in (("denials", self.denials), ("others", self.others)):
             if view is not None:
-                for part, array in (("signatures", view.evidence.signatures), ("counts", view.evidence.counts)):
+                arrays = {"signatures": view.evidence.signatures, "counts": view.evidence.counts, "repeats": view.repeats}
+                for part, array in arrays.items():
                     writer.keep_or_array(f"{name}-{part}", array)
 
     @staticmethod
-    def load(reader: Reader, atoms: Atoms | None, names: Sequence[str], nulls: Nulls) -> Judge:
+    def load(reader: Reader, slots: Slots | None, names: Sequence[str], nulls: Nulls) -> Judge:
         space = tuple(Predicate(Column("s", name), op, Column("t", name)) for name in names for op in Op)
-        of_columns = Atoms.of(cast("Relation", None), space, nulls)
+        of_columns = Slots.of_predicates(cast("Relation", None), space, nulls)
 
-        def view(name: str, about: Atoms | None) -> View | None:
+        def view(name: str, about: Slots | None) -> View | None:
             if about is None or f"{name}-signatures" not in reader:
                 return None
-            return View(about, EvidenceSet(reader.array(f"{name}-signatures"), reader.array(f"{name}-counts")))
+            evidence = EvidenceSet(reader.array(f"{name}-signatures"), reader.array(f"{name}-counts"))
+            return View(about, evidence, reader.array(f"{name}-repeats"))
 
-        return Judge(view("denials", atoms), view("others", of_columns))
+        return Judge(view("denials", slots), view("others", of_columns))

@@ -1,7 +1,7 @@
 """The evidence behind the rules of a table that changes: distinct signatures, and pairs of rows that show that each is still true.
 
-A signature holds while some pair of living rows has it. Where all pairs have been compared the ledger counts them; where not, it keeps a few
-*witnesses* of each signature, and one that has lost them all is given up until somebody finds another pair.
+A signature holds while some pair of living rows has it. Where all pairs have been compared the ledger counts them; where not, it keeps a
+few *witnesses* of each signature, and one that has lost them all is given up until somebody finds another pair.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def new_pages(words: int, witnesses: int, room: int = _FIRST) -> Pages:
 class Ledger:
     """Signatures by place: what each says never changes, nor does its place.
 
-    ``counts[k]`` ordered pairs have signature k (``counted``), or ``pairs[k, :held[k]]`` are some of them. ``mirror[k]`` is the place of the
-    signature with ``s`` and ``t`` exchanged: both are always there.
+    ``counts[k]`` ordered pairs have signature k (``counted``), or ``pairs[k, :held[k]]`` are some of them. ``mirror[k]`` is the place of
+    the signature with ``s`` and ``t`` exchanged: both are always there.
     """
 
     def __init__(self, words: int, *, counted: bool) -> None:
@@ -238,7 +238,8 @@ def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layou
     starts += [*range(len(s_rows), len(rows), kernels.BLOCK), len(rows)]
     tiles = np.array(starts, np.int64)
     columns = np.ascontiguousarray(cells.matrix[rows].T)
-    narrow, place, wide = np.zeros(columns.shape, np.int16), np.full(len(columns), -1, np.int64), []
+    wide: list[np.ndarray] = []
+    narrow, place = np.zeros(columns.shape, np.int16), np.full(len(columns), -1, np.int64)
     bounds = np.zeros((2, len(columns), len(tiles) - 1), np.int32)
     unknown = np.zeros((len(columns), len(tiles) - 1), bool)
     for group in cells.compared:
@@ -264,5 +265,3 @@ def _longer(array: np.ndarray, room: int) -> np.ndarray:
     longer = np.zeros(room, array.dtype)
     longer[: len(array)] = array
     return longer
-
-

@@ -1,8 +1,8 @@
 """Looks for pairs of rows that break rules, among all pairs or those of a batch, through indexes or without.
 
-The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in the ledger. There are three ways: rows that
-agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they say), one row of each kind (it serves
-one rule, of which a broken one has to be asked about again), and all pairs.
+The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in the ledger.
+There are three ways: rows that agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they
+say), one row of each kind (it serves one rule, of which a broken one has to be asked about again), and all pairs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Order(NamedTuple):
     second_op: int
 
     @property
-    def index(self) -> tuple[int, int, bool]:
+    def chains(self) -> tuple[int, int, bool]:
         """Which chains serve it: those of its columns that run one way, or against each other where both operators point one way."""
         return self.first, self.second, bool(self.first_op & Op.LT) == bool(self.second_op & Op.LT)
 
@@ -104,7 +104,8 @@ class Prover:
 
     @property
     def nbytes(self) -> int:
-        return sum(index.nbytes for index in (*self.keys.values(), *self.kinds.values(), *self.chains.values()))
+        found: list[EqualityIndex | KindIndex | ChainIndex] = [*self._indexes, *self.chains.values()]
+        return sum(index.nbytes for index in found)
 
     def equal(self, ops: np.ndarray) -> np.ndarray:
         """For rules, given as the outcomes they accept in each slot, the columns they ask to be equal, as bits."""
@@ -157,7 +158,8 @@ class Prover:
         return [*self.keys.values(), *self.kinds.values()]
 
     def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> None:
-        """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or holds."""
+        """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or
+        holds."""
         todo = ~proof.serves(self.equal(ops), ops)
         if not todo.any() or not len(rows):
             return
@@ -178,7 +180,7 @@ class Prover:
     def _meet_order(self, order: Order, rows: np.ndarray, alive: np.ndarray) -> None:
         """See the pairs of rows with living rows that two inequalities hold for, in either direction (Fetch)."""
         chain = self.chain(order, alive)
-        first, second, known = self._points(order.index, rows)
+        first, second, known = self._points(order.chains, rows)
         points = np.stack((first, second), axis=1)
         one, other = Op(order.first_op), Op(order.second_op)
         found = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
@@ -291,20 +293,23 @@ class Prover:
 
     def chain(self, order: Order, alive: np.ndarray) -> ChainIndex:
         """The chains along which a rule of two inequalities is not broken, made if there are none."""
-        if order.index not in self.chains:
-            index = self.chains[order.index] = ChainIndex(Op.GE, Op.LE if order.index[2] else Op.GE)
-            index.build(*self._points(order.index, np.flatnonzero(alive)))
-        return self.chains[order.index]
+        if order.chains not in self.chains:
+            index = self.chains[order.chains] = ChainIndex(Op.GE, Op.LE if order.chains[2] else Op.GE)
+            index.build(*self._points(order.chains, np.flatnonzero(alive)))
+        return self.chains[order.chains]
 
     def _names(self, bits: int) -> list[str]:
         return [name for i, name in enumerate(self.cells.names) if bits >> i & 1]
 
     def _kind_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
-        """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and how many kinds a group has."""
+        """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and how many kinds a
+        group has."""
         if (columns, key) not in self._kinds_seen:
             living = np.flatnonzero(alive)
             some = np.random.default_rng(0).choice(living, min(len(living), SAMPLED), replace=False)
-            kinds, groups = (_numbered(self.cells.matrix[some], [self.cells.column(n) for n in self._names(bits)]) for bits in (columns, key))
+            kinds, groups = (
+                _numbered(self.cells.matrix[some], [self.cells.column(n) for n in self._names(bits)]) for bits in (columns, key)
+            )
             often = np.bincount(kinds)
             founder = np.unique(kinds, return_index=True)[1]
             in_group = np.bincount(groups[founder])

@@ -1,10 +1,10 @@
 """Which indexes to keep: few that between them serve all rules (IncDC section 7).
 
-A rule is *served* by an index if every pair of rows that breaks the rule is among those the index finds. IncDC scores indexes by the number of
-distinct values and by correlation, and takes those below a threshold one after the other (:func:`paper_selection`). We know more about the cost:
-how many rows agree with a row on some columns is estimated from random pairs, an index may be of several columns, and the choice is
-the greedy one of weighted set cover (:func:`cheapest_keys`). On Tax with 100,000 rows the paper's choice looks at some 4,500 pairs for each
-new row, ours at about a hundred.
+A rule is *served* by an index if every pair of rows that breaks the rule is among those the index finds. IncDC scores indexes by the
+number of distinct values and by correlation, and takes those below a threshold one after the other (:func:`paper_selection`). We know
+more about the cost: how many rows agree with a row on some columns is estimated from random pairs, an index may be of several columns,
+and the choice is the greedy one of weighted set cover (:func:`cheapest_keys`). On Tax with 100,000 rows the paper's choice looks at some
+4,500 pairs for each new row, ours at about a hundred.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Agreement:
 class Price:
     """What indexes cost in one piece of work, counted in pairs looked at.
 
-    ``pairs`` is what one row in ``rows`` with which a key agrees costs; ``index`` what using an index costs besides, and ``build`` what making one does.
+    ``pairs`` is what one row in ``rows`` with which a key agrees costs; ``index`` what using an index costs besides, and ``build`` what
+    making one does.
     """
 
     pairs: float
@@ -77,8 +78,9 @@ def cheapest_keys(
 ) -> tuple[list[int], np.ndarray]:
     """Sets of columns whose indexes serve rules best; and which rules are better served otherwise.
 
-    ``wanted`` has for each rule the columns it asks to be equal (a bit each), ``otherwise`` what serving it without a key costs; ``known`` are
-    keys that have an index already. Greedy weighted set cover: the key that saves most for its cost, until none saves more than it costs.
+    ``wanted`` has for each rule the columns it asks to be equal (a bit each), ``otherwise`` what serving it without a key costs;
+    ``known`` are keys that have an index already. Greedy weighted set cover: the key that saves most for its cost, until none saves more
+    than it costs.
     """
     masks, place = np.unique(wanted, return_inverse=True)
     place = place.ravel()
@@ -161,7 +163,7 @@ def paper_selection(rules: Iterable[Denial], facts: Facts) -> list[EqualityChoic
         nonlocal left
         while True:
             scored = [(facts.equality_score(c), c) for rule in left for c in equalities(rule)]
-            good = sorted(set(s for s in scored if s[0] < limit))
+            good = sorted({s for s in scored if s[0] < limit})
             if not good:
                 return
             chosen.append(EqualityChoice(good[0][1]))

@@ -1,12 +1,13 @@
 """Minimal uniques and maximal non-uniques under inserts and deletes: Swan (Abedjan, Quiane-Ruiz, Naumann, ICDE 2014).
 
-*Inserts* (section III): a few columns are indexed so that every minimal unique has one of them. The rows that agree with a new row on such a column are looked up
-once for all uniques, and what remains after comparing the other columns is a duplicate. *Deletes* (section IV): a maximal non-unique stays one unless the
-rows that went were in its duplicates; only then are its position lists intersected, and only if it became unique are its subsets looked at.
+*Inserts* (section III): a few columns are indexed so that every minimal unique has one of them. The rows that agree with a new row on
+such a column are looked up once for all uniques, and what remains after comparing the other columns is a duplicate. *Deletes* (section
+IV): a maximal non-unique stays one unless the rows that went were in its duplicates; only then are its position lists intersected, and
+only if it became unique are its subsets looked at.
 
-Where we differ: columns are chosen for an index by how often uniques have them times how many values they have (a frequent column of two values
-finds half of the table); the new uniques are read off the duplicates' difference sets by the search that all kinds of rules share; and the
-maximal non-uniques are what the minimal uniques say: the complements of their minimal hitting sets.
+Where we differ: columns are chosen for an index by how often uniques have them times how many values they have (a frequent column of two
+values finds half of the table); the new uniques are read off the duplicates' difference sets by the search that all kinds of rules
+share; and the maximal non-uniques are what the minimal uniques say: the complements of their minimal hitting sets.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, pack, refine, unpack, word_count
 from rowlaw.evidence.slots import Slot, Slots
-from rowlaw.kernels import upkeep as kernels
+from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells, loose_slots
 from rowlaw.maintain.equality import EqualityIndex
 from rowlaw.rules.model import Column, Nulls
@@ -239,7 +240,8 @@ class Uniques:
     def _leave(self, alive: np.ndarray, deleted: np.ndarray) -> None:
         was = alive.copy()
         was[deleted] = True
-        held, lost = [], []
+        held: list[list[int]] = []
+        lost: list[list[int]] = []
         for line in unpack(self._non_uniques()):
             (held if self._still_non_unique(line, deleted, alive, was) else lost).append(line)
         if not lost:
@@ -272,7 +274,8 @@ class Uniques:
             stack += [top - {c} for c in sorted(top)]
 
     def _still_non_unique(self, line: Sequence[int], deleted: np.ndarray, alive: np.ndarray, was: np.ndarray) -> bool:
-        """Section IV-B: look at the position lists of the rows that went, and at all of them only if those say that duplicates were lost."""
+        """Section IV-B: look at the position lists of the rows that went, and at all of them only if those say that duplicates were
+        lost."""
         columns = np.array(line, np.int64)
         if not len(columns):
             return int(np.count_nonzero(alive)) > 1

@@ -56,6 +56,14 @@ class Side:
         """The same groups, each laid out in order of the columns."""
         return Side(self.rows[self.sorted_by(columns)[1]], self.starts)
 
+    def laid_out(self, columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
+        """The same, and for each place its digit in the last column: read off the keys, which are in order, unlike the rows."""
+        keys, order = self.sorted_by(columns)
+        side, last = Side(self.rows[order], self.starts), columns[-1]
+        if span(self.groups, columns).bit_length() > KEY_BITS:
+            return side, last.digits(side.rows)
+        return side, (keys % keys.dtype.type(last.width)).astype(np.int32)
+
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
@@ -64,6 +72,11 @@ class Sorted:
     codes: np.ndarray
     width: int
     descending: bool = False
+
+    def digits(self, rows: np.ndarray) -> np.ndarray:
+        """What rows bring to a key: their code plus one, counted down from the top if ``descending``."""
+        digits = self.codes[rows] + np.int32(1)
+        return np.int32(self.width - 1) - digits if self.descending else digits
 
 
 def span(groups: int, columns: Sequence[Sorted]) -> int:
@@ -74,8 +87,9 @@ def span(groups: int, columns: Sequence[Sorted]) -> int:
     return many
 
 
-def _stripped(keys: np.ndarray, order: np.ndarray, rows: np.ndarray, divisor: int = 1) -> Side:
-    return Side(*kernels.stripped(keys, order, rows, keys.dtype.type(divisor), np.empty(len(keys), np.int32)))
+def _stripped(keys: np.ndarray, order: np.ndarray, rows: np.ndarray) -> Side:
+    number, nothing = keys.dtype.type, np.empty(0, np.int32)
+    return Side(*kernels.stripped(keys, order, rows, number(1), np.empty(len(keys), np.int32), number(1), nothing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +153,40 @@ class Groups:
             refined = refined._agreeing(batch)
         return refined
 
-    def refine_arranged(self, equal: Sequence[Compared], columns: Sequence[Sorted]) -> Groups:
-        """Of one side: the rows that agree on ``equal``, laid out within each group in order of ``columns``, in one sort if it fits."""
+    def refine_laid_out(self, equal: Sequence[Compared], columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
+        """Of one side: the rows that agree on ``equal``, laid out by ``columns`` as by :meth:`Side.laid_out`, in one sort if it fits."""
         possible = span(self.number, [c.of_s for c in equal])
         if (len(equal) > 1 and possible > SELECTIVE * self.rows) or (possible * span(1, columns)).bit_length() > KEY_BITS:
-            side = self.refine(equal).s.arranged(columns)
-        else:
-            keys, order = self.s.sorted_by([*(c.of_s for c in equal), *columns])
-            side = _stripped(keys, order, self.s.rows, span(1, columns))
-        return Groups(side, side)
+            return self.refine(equal).s.laid_out(columns)
+        keys, order = self.s.sorted_by([*(c.of_s for c in equal), *columns])
+        number, room, digits = keys.dtype.type, np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
+        side = Side(*kernels.stripped(keys, order, self.s.rows, number(span(1, columns)), room, number(columns[-1].width), digits))
+        return side, digits[: len(side.rows)]
 
     def _agreeing(self, equal: Sequence[Compared]) -> Groups:
-        s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
         if self.reflexive and all(c.same for c in equal):
+            s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
             side = _stripped(s_keys, s_order, self.s.rows)
             return Groups(side, side)
+        if self.number == 1 and not equal[0].same:
+            return self._with_partners(equal[0])._matched(equal)
+        return self._matched(equal)
+
+    def _with_partners(self, columns: Compared) -> Groups:
+        """Only rows that have any partner on the other side: a look at the values, before anything is sorted."""
+        sides = []
+        for mine, yours, my_codes, your_codes in (
+            (self.s.rows, self.t.rows, columns.left, columns.right),
+            (self.t.rows, self.s.rows, columns.right, columns.left),
+        ):
+            marks, kept = np.zeros(columns.width + 1, np.bool_), np.empty(len(mine) + 1, np.int32)
+            kernels.mark(yours, your_codes, marks)
+            number = kernels.marked(mine, my_codes, marks, kept)
+            sides.append(Side(kept[:number], np.array([0, number], np.int64)))
+        return Groups(sides[0], sides[1])
+
+    def _matched(self, equal: Sequence[Compared]) -> Groups:
+        s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
         t_keys, t_order = self.t.sorted_by([c.of_t for c in equal])
         s_rows, s_starts, t_rows, t_starts = kernels.matched(s_keys, s_order, self.s.rows, t_keys, t_order, self.t.rows)
         return Groups(Side(s_rows, s_starts), Side(t_rows, t_starts))

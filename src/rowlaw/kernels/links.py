@@ -1,0 +1,236 @@
+"""Rows linked by the values they share, and the pairs that links lead to.
+
+Rows that agree on some columns are linked, the latest first: ``following[row]`` is the row before it with the same values (-1: none, -2:
+the row is not in the index), and an open-addressing table (row + 1) finds the latest row of each group.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _see
+
+_u64 = np.uint64
+_MIX = _u64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def _group_start(cells: Any, row: Any, columns: Any, mask: Any) -> Any:
+    h = _u64(0)
+    for c in columns:
+        h = (h ^ (h >> _u64(29)) ^ _u64(np.uint32(cells[row, c]))) * _MIX
+    return np.int64(h >> _u64(32)) & mask
+
+
+@njit(cache=True, nogil=True)
+def _agree(cells: Any, a: int, b: int, columns: Any) -> bool:
+    same = True
+    for c in columns:
+        same &= cells[a, c] == cells[b, c]
+    return same
+
+
+@njit(cache=True, nogil=True)
+def _find_group(cells: Any, row: int, columns: Any, table: Any) -> int:
+    """The place of a row's group in the table, free if there is none."""
+    mask = np.int64(len(table) - 1)
+    i = _group_start(cells, row, columns, mask)
+    while table[i] and not _agree(cells, np.int64(table[i] - 1), row, columns):
+        i = (i + 1) & mask
+    return i
+
+
+@njit(cache=True, nogil=True)
+def link(cells: Any, columns: Any, rows: Any, unknown: bool, table: Any, following: Any) -> int:
+    """Put rows into an index, in the order given; how many new groups that makes. The table must have room."""
+    new = 0
+    for row in rows:
+        null = False
+        for c in columns:
+            null |= cells[row, c] < 0
+        if null and unknown:
+            following[row] = -2
+            continue
+        i = _find_group(cells, row, columns, table)
+        if table[i]:
+            following[row] = table[i] - 1
+        else:
+            following[row] = -1
+            new += 1
+        table[i] = np.int32(row + 1)
+    return new
+
+
+@njit(cache=True, nogil=True)
+def move_groups(cells: Any, columns: Any, table: Any, larger: Any) -> None:
+    """The groups of a table in a larger, empty one."""
+    mask = np.int64(len(larger) - 1)
+    for entry in table:
+        if entry:
+            i = _group_start(cells, np.int64(entry - 1), columns, mask)
+            while larger[i]:
+                i = (i + 1) & mask
+            larger[i] = entry
+
+
+@njit(cache=True, nogil=True)
+def meet_linked(cells: Any, how: Comparing, rows: Any, following: Any, alive: Any, pages: Pages) -> Any:
+    """See the pairs of rows with the living rows before them that are linked to them."""
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    for s in rows:
+        t = np.int64(following[s])
+        while t >= 0:
+            if alive[t]:
+                s_rows[n], t_rows[n] = s, t
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+            t = np.int64(following[t])
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
+def grouped(table: Any, following: Any, alive: Any, rows: Any, starts: Any) -> Any:
+    """The living rows of each group that has two or more, group after group, and where groups begin; how many rows and groups."""
+    n, groups = 0, 0
+    for entry in table:
+        first, t = n, np.int64(entry) - 1
+        while t >= 0:
+            if alive[t]:
+                rows[n] = t
+                n += 1
+            t = np.int64(following[t])
+        if n - first < 2:
+            n = first
+        else:
+            starts[groups] = first
+            groups += 1
+    starts[groups] = n
+    return n, groups
+
+
+@njit(cache=True, nogil=True)
+def meet_groups(cells: Any, how: Comparing, starts: Any, pages: Pages) -> Any:
+    """See all pairs of each group; rows are numbered as they lie, group after group, so that nothing is read from afar."""
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    for g in range(len(starts) - 1):
+        for i in range(starts[g], starts[g + 1]):
+            for j in range(i + 1, starts[g + 1]):
+                s_rows[n], t_rows[n] = i, j
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
+def found_kinds(rows: Any, same: Any, founders: Any) -> int:
+    """The rows that are the first of their kind, in front of ``founders``; how many."""
+    n = 0
+    for row in rows:
+        if same[row] == -1:
+            founders[n] = row
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _living(row: Any, same: Any, alive: Any) -> Any:
+    """The first living row among a row and those linked after it, or -1."""
+    while row >= 0 and not alive[row]:
+        row = np.int64(same[row])
+    return row
+
+
+@njit(cache=True, nogil=True)
+def meet_kinds(cells: Any, how: Comparing, rows: Any, kinds: Any, groups: Any, alive: Any, pages: Pages) -> Any:
+    """See rows with one living row of every kind in their group.
+
+    ``kinds`` is an index of all rows (columns, table, following), ``groups`` one of the first row of each kind by fewer columns. A row
+    whose kind lived before it says nothing new about other kinds, and is seen with one row of its kind.
+    """
+    kind_columns, kind_table, same = kinds
+    columns, table, following = groups
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    for s in rows:
+        first = np.int64(-1)
+        t = _living(np.int64(same[s]), same, alive)
+        if t < 0:
+            first = np.int64(table[_find_group(cells, s, columns, table)]) - 1
+        while t >= 0 or first >= 0:
+            if t < 0:
+                t = first
+                if not alive[t]:
+                    t = _living(np.int64(kind_table[_find_group(cells, t, kind_columns, kind_table)]) - 1, same, alive)
+                first = np.int64(following[first])
+            if t >= 0 and t != s:
+                s_rows[n], t_rows[n] = s, t
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+            t = np.int64(-1)
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
+def earlier(cells: Any, columns: Any, rows: Any, following: Any, alive: Any, begin: Any, out: Any) -> int:
+    """Pairs of rows with living rows linked to them that agree on ``columns`` as well; how many fit into ``out``. ``begin`` is where to
+    go on."""
+    n = 0
+    while begin[0] < len(rows):
+        s = np.int64(rows[begin[0]])
+        t = np.int64(begin[1]) if begin[1] >= 0 else np.int64(following[s])
+        while t >= 0:
+            if n == len(out):
+                begin[1] = t
+                return n
+            if alive[t] and _agree(cells, s, t, columns):
+                out[n, 0], out[n, 1] = s, t
+                n += 1
+            t = np.int64(following[t])
+        begin[0], begin[1] = begin[0] + 1, -1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def members(cells: Any, own: Any, columns: Any, row: int, table: Any, following: Any, alive: Any, out: Any) -> int:
+    """The living rows of a row's group (an index by the columns ``own``) that agree with it on ``columns`` as well, up to ``len(out)``."""
+    n = 0
+    t = np.int64(table[_find_group(cells, row, own, table)]) - 1
+    while t >= 0 and n < len(out):
+        if alive[t] and _agree(cells, row, t, columns):
+            out[n] = t
+            n += 1
+        t = np.int64(following[t])
+    return n
+
+
+@njit(cache=True, nogil=True)
+def differences(cells: Any, columns: Any, unknown: bool, pairs: Any, out: Any) -> None:
+    """The columns in which pairs of rows do not agree, as bits; an unknown null agrees with nothing."""
+    for i in range(len(pairs)):
+        s, t = pairs[i, 0], pairs[i, 1]
+        for w in range(out.shape[1]):
+            out[i, w] = _u64(0)
+        for c in range(len(columns)):
+            x, y = cells[s, columns[c]], cells[t, columns[c]]
+            if x != y or (unknown and x < 0):
+                out[i, c // 64] |= _u64(1) << _u64(c % 64)
+
+
+@njit(cache=True, nogil=True)
+def twins(following: Any, alive: Any, rows: Any) -> Any:
+    """A pair of living rows that are linked to each other, or (-1, -1)."""
+    for s in rows:
+        t = np.int64(following[s])
+        while t >= 0 and not alive[t]:
+            t = np.int64(following[t])
+        if t >= 0:
+            return np.int64(s), t
+    return np.int64(-1), np.int64(-1)

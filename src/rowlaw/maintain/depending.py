@@ -1,0 +1,344 @@
+"""Functional dependencies and order compatibilities that follow a table: the same conversation over difference sets.
+
+Each *target* (a column to be determined, two columns to be in order) asks for the minimal sets of columns that hit all its edges; see
+:mod:`rowlaw.discovery.differences` for what these are. What pairs say is kept in a ledger for all targets together, with witnesses; new
+rows are looked up by the prover, as for denial constraints, and what deletes make possible is validated by context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, refine, unpack, word_count
+from rowlaw.engine.contexts import Contexts, Question, Target, ask
+from rowlaw.engine.engine import Engine
+from rowlaw.evidence.slots import Slot, Slots
+from rowlaw.kernels import upkeep as kernels
+from rowlaw.kernels.differences import holds_any
+from rowlaw.maintain.cells import Cells, loose_slots
+from rowlaw.maintain.ledger import Ledger
+from rowlaw.maintain.prover import ANY, EQUAL, Proof, Prover
+from rowlaw.rules.model import Column, FunctionalDependency, Kind, Nulls, Op, OrderCompatible
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.maintain.table import GrowingTable
+
+COUNTEREXAMPLES = 10  # pairs asked for per broken law: HyOD section V.C
+RANDOM_PARTNERS = 4  # of each row, for the first evidence
+LESS, GREATER = 1, 2  # outcomes, as signatures have them
+
+Law = FunctionalDependency | OrderCompatible
+Name = tuple[Target, bytes]
+Witness = tuple[int, int] | None
+
+
+@dataclass
+class Goal:
+    """A target, its minimal edges, and the minimal sets of columns that hit them."""
+
+    target: Target
+    edges: np.ndarray
+    sets: np.ndarray
+
+
+@dataclass
+class Followed:
+    """Laws that went and came, each with a pair of rows that shows why, if there is one."""
+
+    removed: dict[Law, Witness] = field(default_factory=dict)
+    added: dict[Law, Witness] = field(default_factory=dict)
+
+
+class Depending:
+    """The minimal functional dependencies and order compatibilities of a table that changes."""
+
+    def __init__(self, kinds: Iterable[Kind], cells: Cells, ledger: Ledger) -> None:
+        self.kinds = frozenset(kinds) & {"fd", "od"}
+        self.cells, self.ledger = cells, ledger
+        self.prover = Prover(cells, ledger)
+        self.names = cells.names
+        self.words = word_count(len(self.names))
+        nothing, empty = np.zeros((0, self.words), np.uint64), np.zeros((1, self.words), np.uint64)
+        columns = range(len(self.names))
+        self.goals = [Goal(Target(a), nothing, empty) for a in columns]
+        if "od" in self.kinds:
+            self.goals += [Goal(Target(a, b, down), nothing, empty) for a, b in combinations(columns, 2) for down in (False, True)]
+
+    @staticmethod
+    def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls) -> Depending:
+        """Find the laws of the table as it is."""
+        names = [name for name in table.names if name != table.row_id]
+        ordered = "od" in kinds
+        cells = Cells(_slots(names, nulls, ordered=ordered), table)
+        made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
+        alive = np.asarray(table.alive)
+        rows = np.flatnonzero(alive)
+        if len(rows) > 1:
+            pairs = [np.stack((rows, np.roll(rows, shift)), axis=1) for shift in range(1, 1 + min(RANDOM_PARTNERS, len(rows) - 1))]
+            for c in range(len(names)):
+                order = rows[np.lexsort((cells.matrix[rows, (c + 1) % len(names)], cells.matrix[rows, c]))]
+                pairs.append(np.stack((order[1:], order[:-1]), axis=1))
+            made._see(np.concatenate(pairs))
+        made._refine(np.arange(len(made.ledger)))
+        made._converse(table, alive, set())
+        return made
+
+    # Laws
+
+    @property
+    def laws(self) -> dict[Name, Law]:
+        """All laws of the wanted kinds."""
+        found = {}
+        for goal, sets in self._listed():
+            if ("fd" if goal.target.right < 0 else "od") in self.kinds:
+                for s, columns in zip(sets, unpack(sets), strict=True):
+                    found[goal.target, s.tobytes()] = self._law(goal.target, columns)
+        return found
+
+    def _law(self, target: Target, columns: Sequence[int]) -> Law:
+        context = tuple(self.names[c] for c in columns)
+        if target.right < 0:
+            return FunctionalDependency(context, self.names[target.left])
+        return OrderCompatible(context, self.names[target.left], self.names[target.right], target.descending)
+
+    def _listed(self) -> list[tuple[Goal, np.ndarray]]:
+        """The sets of each goal that say something: an order in a context that determines a side goes without saying (HyOD section III)."""
+        determining = {goal.target.left: goal.sets for goal in self.goals if goal.target.right < 0}
+        found = []
+        for goal in self.goals:
+            sets = goal.sets
+            if goal.target.right >= 0 and len(sets):
+                sets = sets[~holds_any(sets, np.concatenate((determining[goal.target.left], determining[goal.target.right])))]
+            found.append((goal, sets))
+        return found
+
+    # Batches
+
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Followed:
+        """Follow a batch that the table has taken in."""
+        before = self.laws
+        alive = np.asarray(table.alive)
+        self.cells.append(table)
+        self.prover.take(inserted, table.relabelled)
+        gone = came = np.zeros(0, np.int64)
+        shown = self.ledger.shown(np.arange(len(self.ledger)))
+        if len(deleted):
+            there = alive.copy()
+            there[inserted] = False
+            gone = self._delete(table, there)
+        if len(inserted):
+            came = self._insert(alive, inserted)
+        after = self.laws
+        evidence = [(came, self.ledger.shown(came)), (gone, shown[gone])]
+        found = Followed()
+        for name, law in before.items():
+            if name not in after:
+                found.removed[law] = self._witness(name, evidence, (0, 1))
+        for name, law in after.items():
+            if name not in before:
+                found.added[law] = self._witness(name, evidence, (1, 0))
+        return found
+
+    def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
+        """The places of signatures that came with new rows."""
+        known = self.ledger.holds
+        first, proof, proven = known, Proof(), set[Name]()
+        while True:
+            names, ops = self._unproven(proof, proven)
+            if not names:
+                return np.flatnonzero(known & ~_padded(first, len(known)))
+            self.prover.prove_batch(ops, inserted, alive, proof)
+            proven.update(names)
+            holds = self.ledger.holds
+            self._refine(np.flatnonzero(holds & ~_padded(known, len(holds))))
+            known = holds
+
+    def _delete(self, table: GrowingTable, alive: np.ndarray) -> np.ndarray:
+        """The places of signatures that went with rows."""
+        lost = self.ledger.bury(alive)
+        if not len(lost):
+            return lost
+        proven = set(self._all_names())
+        for goal in self.goals:
+            goal.edges, goal.sets = np.zeros((0, self.words), np.uint64), np.zeros((1, self.words), np.uint64)
+        self._refine(np.flatnonzero(self.ledger.holds))
+        self._converse(table, alive, proven)
+        return lost[~self.ledger.holds[lost]]
+
+    def _converse(self, table: GrowingTable, alive: np.ndarray, proven: set[Name]) -> None:
+        """Have what the search proposes validated on all rows, until nothing is broken."""
+        rows = np.flatnonzero(alive).astype(np.int32)
+        relation = table.relation() if len(rows) == table.living else table.relation(rows)
+        engine = Engine(relation, self.cells.slots.nulls)
+        contexts = Contexts(relation, self.cells.slots.nulls, self.names)
+        while True:
+            asked: dict[tuple[int, ...], list[Name]] = {}
+            for goal, sets in self._listed():
+                for s, columns in zip(sets, unpack(sets), strict=True):
+                    if (name := (goal.target, s.tobytes())) not in proven:
+                        asked.setdefault(tuple(columns), []).append(name)
+            if not asked:
+                return
+            known, broken = self.ledger.holds, []
+            questions = [Question(context, tuple(target for target, _ in names)) for context, names in asked.items()]
+            for names, answer in zip(asked.values(), ask(engine, contexts, questions, COUNTEREXAMPLES), strict=True):
+                for name, pairs in zip(names, answer, strict=True):
+                    if len(pairs):
+                        broken.append(pairs)
+                    else:
+                        proven.add(name)
+            if broken:
+                self._see(rows[np.concatenate(broken)])
+                holds = self.ledger.holds
+                self._refine(np.flatnonzero(holds & ~_padded(known, len(holds))))
+
+    def _see(self, pairs: np.ndarray) -> None:
+        s_rows, t_rows = np.ascontiguousarray(np.asarray(pairs, np.int64).T)
+        self.ledger.see(self.cells.slots, kernels.meet_given(self.cells.matrix, self.cells.how, s_rows, t_rows, self.ledger.pages))
+
+    # Search
+
+    def _refine(self, fresh: np.ndarray) -> None:
+        """Take new signatures into account."""
+        if not len(fresh):
+            return
+        outcomes, differing = self._differing(fresh)
+        for goal in self.goals:
+            new = minimal_edges(_edges(goal.target, outcomes, differing))
+            missed = [bool((~(goal.sets & edge).any(axis=1)).any()) for edge in new]
+            new = new[missed] if len(new) else new
+            if len(new):
+                graph = Hypergraph(np.concatenate((goal.edges, new)), len(self.names))
+                goal.sets = refine(graph, goal.sets, len(goal.edges)).sets if len(goal.edges) else minimal_hitting_sets(graph).sets
+                goal.edges = minimal_edges(graph.edges)
+
+    def _differing(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The outcomes of signatures, and the columns in which rows that have them do not agree, as words."""
+        outcomes = self.cells.slots.outcomes(self.ledger.signatures[places])
+        differing = np.zeros((len(places), self.words), np.uint64)
+        for c in range(len(self.names)):
+            differing[:, c // 64] |= (outcomes[:, c] != 0).astype(np.uint64) << np.uint64(c % 64)
+        return outcomes, differing
+
+    def _all_names(self) -> list[Name]:
+        return [(goal.target, s.tobytes()) for goal in self.goals for s in goal.sets]
+
+    def _unproven(self, proof: Proof, proven: set[Name]) -> tuple[list[Name], np.ndarray]:
+        """The laws that are not proven yet, and what they accept in each slot."""
+        names, lines = [], [np.zeros((0, len(self.names)), np.uint8)]
+        for goal, sets in self._listed():
+            ops = self._ops(goal.target, sets)
+            served = proof.serves(self.prover.equal(ops), ops)
+            kept = [i for i, s in enumerate(sets) if not served[i] and (goal.target, s.tobytes()) not in proven]
+            names += [(goal.target, sets[i].tobytes()) for i in kept]
+            lines.append(ops[kept])
+        return names, np.concatenate(lines)
+
+    def _ops(self, target: Target, sets: np.ndarray) -> np.ndarray:
+        """What pairs that break laws have in each slot."""
+        ops = np.full((len(sets), len(self.names)), ANY, np.uint8)
+        for c in range(len(self.names)):
+            ops[sets[:, c // 64] >> np.uint64(c % 64) & np.uint64(1) != 0, c] = EQUAL
+        if target.right < 0:
+            ops[:, target.left] = int(Op.NE)
+        else:
+            ops[:, target.left], ops[:, target.right] = int(Op.LT), int(Op.LT if target.descending else Op.GT)
+        return ops
+
+    def _witness(self, name: Name, evidence: Sequence[tuple[np.ndarray, np.ndarray]], wanted: Sequence[int]) -> Witness:
+        """A pair whose edge a set hits as often as is wanted: never, so it breaks the law; or once, so a smaller set would not do."""
+        target, members = name
+        chosen = np.frombuffer(members, np.uint64)
+        for (places, pairs), often in zip(evidence, wanted, strict=True):
+            if not len(places):
+                continue
+            outcomes, differing = self._differing(places)
+            speaking = _speaking(target, outcomes)
+            hit = np.bitwise_count(_without_sides(target, differing) & chosen).sum(axis=1)
+            good = np.flatnonzero(speaking & (hit == often) & (pairs[:, 0] >= 0))
+            if len(good):
+                s, t = pairs[good[0]].tolist()
+                return (t, s) if target.right >= 0 and outcomes[good[0], target.left] == GREATER else (s, t)
+        return None
+
+    # Compacting, saving, checking
+
+    @property
+    def nbytes(self) -> int:
+        return self.prover.nbytes + self.cells.nbytes
+
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
+        """The table was compacted."""
+        self.ledger.renumber(numbers)
+        self.cells = Cells(self.cells.slots, table)
+        self.prover = Prover(self.cells, self.ledger)
+
+    def save(self, writer: Writer) -> None:
+        """Write laws and evidence."""
+        slots = self.cells.slots
+        writer.json(
+            "facts", {"kinds": sorted(self.kinds), "columns": self.names, "nulls": slots.nulls, "ordered": bool(slots.ordered.all())}
+        )
+        writer.array("sets", np.concatenate([goal.sets for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
+        writer.array("numbers", np.array([len(goal.sets) for goal in self.goals], np.int64))
+        for name, array in self.ledger.arrays().items():
+            writer.array(f"ledger-{name}", array.copy())
+
+    @staticmethod
+    def load(reader: Reader, table: GrowingTable) -> Depending:
+        facts = reader.json("facts")
+        cells = Cells(_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
+        made = Depending(facts["kinds"], cells, Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False))
+        outcomes, differing = made._differing(np.flatnonzero(made.ledger.holds))
+        ends = np.cumsum(reader.array("numbers")).tolist()
+        for goal, first, last in zip(made.goals, [0, *ends], ends, strict=False):
+            goal.edges = minimal_edges(_edges(goal.target, outcomes, differing))
+            goal.sets = reader.array("sets")[first:last].copy()
+        return made
+
+    def _check(self, alive: np.ndarray) -> None:
+        """Every invariant of ledger and indexes, and that the sets are what the evidence says."""
+        self.ledger._check(self.cells, alive)
+        self.prover._check(alive)
+        outcomes, differing = self._differing(np.flatnonzero(self.ledger.holds))
+        for goal in self.goals:
+            graph = Hypergraph(_edges(goal.target, outcomes, differing), len(self.names))
+            assert {s.tobytes() for s in minimal_hitting_sets(graph).sets} == {s.tobytes() for s in goal.sets}
+
+
+def _slots(names: Sequence[str], nulls: Nulls, *, ordered: bool) -> Slots:
+    return loose_slots(tuple(Slot(Column("s", name), Column("t", name), ordered) for name in names), nulls)
+
+
+def _speaking(target: Target, outcomes: np.ndarray) -> np.ndarray:
+    """Which pairs break the law that nothing at all is needed for a target."""
+    a = outcomes[:, target.left]
+    if target.right < 0:
+        return (a == LESS) | (a == GREATER)
+    b = outcomes[:, target.right]
+    both = ((a == LESS) | (a == GREATER)) & ((b == LESS) | (b == GREATER))
+    return both & ((a == b) if target.descending else (a != b))
+
+
+def _without_sides(target: Target, differing: np.ndarray) -> np.ndarray:
+    edges = differing.copy()
+    for c in (target.left, target.right):
+        if c >= 0:
+            edges[:, c // 64] &= ~(np.uint64(1) << np.uint64(c % 64))
+    return edges
+
+
+def _edges(target: Target, outcomes: np.ndarray, differing: np.ndarray) -> np.ndarray:
+    """The edges of pairs for a target."""
+    speaking = _speaking(target, outcomes)
+    return np.unique(_without_sides(target, differing[speaking]), axis=0)
+
+
+def _padded(known: np.ndarray, length: int) -> np.ndarray:
+    return np.concatenate((known, np.zeros(length - len(known), bool)))
