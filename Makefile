@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
+DOCS   := $(VENV)/.docs
+WARM   := $(VENV)/.warm
 T      ?= encode
 
 .DEFAULT_GOAL := help
@@ -17,14 +19,24 @@ $(READY): pyproject.toml
 	  || { echo "rowlaw needs Python 3.11 to 3.13: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[jvm,delta,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[jvm,delta,demo,dev]'
 	@touch $@
 
 $(BENCH): $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
-demo: $(READY) ## Run rowlaw on a built-in table and print what it finds
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+# The first run compiles the kernels, which takes longer than the demo itself.
+$(WARM): $(READY)
+	@echo "compiling kernels, once"
+	@$(BIN)/rowlaw demo --folder $(VENV)/demo >/dev/null
+	@touch $@
+
+demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a law that ends, a report
 	@$(BIN)/rowlaw demo
 
 test: $(READY) ## Run all tests
@@ -38,8 +50,10 @@ lint: $(READY) ## Check style and types
 bench: $(BENCH) ## Compare with peers: make bench T=encode (a name from `python -m benchmarks --list`)
 	$(BIN)/python -m benchmarks $(T)
 
-docs: $(READY) ## Check that every page of the documentation tells the truth: its examples are run
+docs: $(DOCS) ## Build the documentation into site/: its examples are run, its figures come from benchmarks/results
 	$(BIN)/python -m pytest tests/unit/test_docs.py
+	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis site rowlaw-demo

@@ -220,7 +220,6 @@ def _end_to_end_growing(rows: int) -> Comparison:
         size=rows,
         ours=Contender("rowlaw.check", f"{__name__}:EndToEnd", _job("tax with errors", rows, tax_damage.RULES)),
         make=partial(_make_file, "tax with errors", rows),
-        growth_bar=GROWTH_BAR,
     )
 
 

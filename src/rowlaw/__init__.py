@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rowlaw.maintain import watch as watch
     from rowlaw.relation import Relation as Relation
     from rowlaw.relation import encode as encode
+    from rowlaw.report import explain as explain
     from rowlaw.report import write_report as write_report
     from rowlaw.rules import RuleSet as RuleSet
     from rowlaw.rules import load as load
@@ -38,6 +39,7 @@ _HOMES = {
     "check": "rowlaw.violations",
     "discover": "rowlaw.discovery",
     "encode": "rowlaw.relation",
+    "explain": "rowlaw.report",
     "export_rules": "rowlaw.export",
     "import_rules": "rowlaw.export",
     "load": "rowlaw.rules",
@@ -58,6 +60,7 @@ __all__ = [
     "check",
     "discover",
     "encode",
+    "explain",
     "export_rules",
     "import_rules",
     "load",

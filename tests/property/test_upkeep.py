@@ -189,16 +189,42 @@ def test_approximate(history, nulls, error):
     follows(history, UpkeepOptions(("dc",), nulls, error, SpaceOptions(cross=False)), denials_expected(nulls, error))
 
 
+@pytest.mark.parametrize("way", ["as it pays", "keys", "kinds", "chains"])
 @settings(max_examples=50)
-@given(history=histories(), nulls=nulls(), way=st.sampled_from(["counted", "keys"]))
-def test_several_kinds(history, nulls, way):
-    options = UpkeepOptions(("key", "dc"), nulls, 0.0, SpaceOptions(cross=False))
-
+@given(history=histories(max_columns=4), nulls=nulls(), kinds=st.sampled_from([("fd",), ("od",), ("key", "fd", "od")]))
+def test_dependencies(way, history, nulls, kinds):
     def expected(evolution, growing, table):
-        return {_same(r.rule) for r in run(growing.relation(), options.space, kinds=options.kinds, nulls=nulls)}
+        every = {
+            "key": naive.minimal_keys(table.values, nulls),
+            "fd": naive.minimal_fds(table.values, nulls),
+            "od": naive.minimal_ods(table.values, nulls),
+        }
+        if evolution.depending is not None:
+            found = set(evolution.depending.laws.values())
+            assert found == set().union(*(every[kind] for kind in kinds if kind != "key"))
+        return _run(growing, UpkeepOptions(kinds, nulls))
 
     with ways(way):
-        follows(history, options, expected)
+        follows(history, UpkeepOptions(kinds, nulls), expected)
+
+
+def _run(growing, options):
+    found = run(growing.relation(), options.space, kinds=options.kinds, nulls=options.nulls, error=options.error)
+    return {_same(r.rule) for r in found}
+
+
+@settings(max_examples=30)
+@given(
+    history=histories(),
+    nulls=nulls(),
+    way=st.sampled_from(["counted", "keys"]),
+    kinds=st.sampled_from([("key", "dc"), ("key", "fd", "od", "dc")]),
+    error=st.sampled_from([0.0, 0.0, 0.2]),
+)
+def test_several_kinds(history, nulls, way, kinds, error):
+    options = UpkeepOptions(kinds, nulls, error, SpaceOptions(cross=False))
+    with ways(way):
+        follows(history, options, lambda _, growing, __: _run(growing, options))
 
 
 @given(history=histories(max_rows=12, max_columns=4), nulls=nulls(), quota=st.sampled_from([None, 1, 4]))

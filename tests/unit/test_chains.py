@@ -49,7 +49,8 @@ def test_examples_5_and_7():
 
 
 def test_example_8():
-    """Fetch+: values of two columns against an index of two others. The paper's own chains differ from what its OptIndex gives; both have rank 2."""
+    """Fetch+: values of two columns against an index of two others. The paper's own chains differ from what its OptIndex gives; both
+    have rank 2."""
     of_s = built(A, Op.GT, C, Op.LT, rows=6)  # p1: t.A > t'.B, p2: t.C < t'.D
     of_t = built(B, Op.LT, D, Op.GT, rows=6)
     assert of_s.rank == of_t.rank == 2

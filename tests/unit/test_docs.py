@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import importlib.util
+import json
 import random
 import re
 
@@ -69,12 +71,20 @@ def test_the_site_is_made_and_shown_without_a_network():
             assert not re.search(r"""(?:src|href|url)\s*[=(]\s*["']?https?://""", folder.read_text()), folder
 
 
+def is_module(path):
+    try:
+        return importlib.util.find_spec(path) is not None
+    except ModuleNotFoundError:  # its parent is no package
+        return False
+
+
 def test_the_reference_names_what_there_is():
     text = (ROOT / "docs/reference/python.md").read_text()
     named = set(re.findall(r"^::: ([\w.]+)", text, re.MULTILINE))
     for path in named:
         module, _, name = path.rpartition(".")
         assert getattr(importlib.import_module(module), name).__doc__, path
+        assert not is_module(path), f"{path} is a module too, and the page would show that"
     public = {getattr(rowlaw, name) for name in rowlaw.__all__ if name != "__version__"}
     shown = {getattr(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in named}
     assert public <= shown, [thing.__name__ for thing in public - shown]
@@ -164,3 +174,19 @@ def test_examples_in_docs_import_what_is_public():
                 for node in ast.walk(ast.parse(source)):
                     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "rowlaw":
                         assert node.attr in rowlaw.__all__ or node.attr == "errors", f"{page}: rowlaw.{node.attr}"
+
+
+def test_figures_are_read_from_the_results(tmp_path):
+    spec = importlib.util.spec_from_file_location("figures", ROOT / "docs/hooks/figures.py")
+    figures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(figures)
+    peer = {"label": "peer", "median_seconds": 4.0, "ratio": {"value": 0.25, "bound": None}, "answers_agree": True}
+    late = {"label": "late", "timeout_seconds": 60.0, "ratio": {"value": 0.0167, "bound": "<"}, "answers_agree": None}
+    case = {"name": "keys", "size": 1000, "contenders": [{"label": "rowlaw", "median_seconds": 1.0}, peer, late]}
+    machine = {"cores": 2, "cpu": "Z80", "memory_gib": 1, "python": "3.12", "packages": {"rowlaw": "0.1.0"}}
+    found = {"target": "key", "when": "2024-01-01", "repeat": 3, "machine": machine, "comparisons": [case], "growth": ["linear"]}
+    (tmp_path / "key.json").write_text(json.dumps(found))
+    shown = figures.figures(tmp_path)
+    assert "| keys | 1,000 | 1 s | peer | 4 s | 0.25 | agree |" in shown
+    assert "| keys | 1,000 | 1 s | late | more than 60 s | < 0.017 | not compared |" in shown
+    assert figures.on_page_markdown("before <!-- figures -->").startswith("before ###")  # of the results that are kept

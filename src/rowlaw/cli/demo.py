@@ -10,27 +10,29 @@ from pathlib import Path
 
 import pyarrow.csv
 from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from rowlaw.cache import numba_cache
+from rowlaw.cli.check import clash_grid
 from rowlaw.cli.stories import PACKAGE, Story, installed, story
-from rowlaw.discovery import Discovery, discover
+from rowlaw.discovery import discover
 from rowlaw.discovery.together import most_specific
-from rowlaw.engine.engine import Engine
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws
 from rowlaw.relation import encode
 from rowlaw.report import write_report
-from rowlaw.rules import Denial, Rule, RuleSet, bind, english
+from rowlaw.rules import Denial, Rule, RuleSet, english
 from rowlaw.source import open_source
 from rowlaw.violations import Result, check
+from rowlaw.violations.check import run
 from rowlaw.violations.removal import rows_to_remove
 from rowlaw.violations.sides import printed
 
 WIDE = 110  # columns when the output is not a terminal
 SHOWN = 12  # of the discovered laws
 CHECKED = 40  # of the discovered laws
-NEAR = 3  # laws that nearly hold
 MARK = "Made by rowlaw demo. It may be deleted, and the next demo writes it anew.\n"
 
 
@@ -43,6 +45,8 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False) -> None:
             f"rowlaw: the package {PACKAGE} is not installed (pip install 'rowlaw[demo]'), so here is a small built-in table",
             file=sys.stderr,
         )
+    if not any(numba_cache().iterdir()):
+        print("rowlaw: the first run compiles the kernels, which takes a minute or two; later runs do not", file=sys.stderr)
     told = story("staff" if staff or not installed() else "planes")
     home = _fresh(folder)
     _write(told, home)
@@ -101,24 +105,22 @@ def _laws(console: Console, told: Story, home: Path) -> RuleSet:
     for rule in found.rules[:SHOWN]:
         table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
     _say(console, table)
-    _nearly(console, found, source, told.row_id)
+    _nearly(console, told.nearly, source, told.row_id)
     laws = RuleSet((*found.rules[:CHECKED], *told.rules), found.nulls, found.settings)
     laws.save(home / "laws.yaml")
     return laws
 
 
-def _nearly(console: Console, found: Discovery, source: Path, row_id: str) -> None:
-    """Dependencies that a few rows break: often these rows are wrong."""
-    nearly = [miss for miss in found.near_misses if miss.rule.kind in ("key", "fd", "od")][:NEAR]
-    if not nearly:
-        return
-    _step(console, "And what nearly holds", [f"rowlaw explain {source} '{nearly[0].rule}' --row-id {row_id}"])
+def _nearly(console: Console, rule: Rule, source: Path, row_id: str) -> None:
+    """A law that a few rows break: often these rows are wrong."""
+    _step(console, "And one that nearly holds", [f"rowlaw explain {source} '{rule}' --row-id {row_id}"])
     with encode(open_source(source), row_id=row_id) as relation:
-        engine = Engine(relation, found.nulls)
-        for miss in nearly:
-            removal = rows_to_remove(engine, bind(miss.rule, relation.types))
-            labels = ", ".join(printed(label) for label in relation.row_labels(removal.rows).to_pylist())
-            _say(console, Text(f"  {miss.rule}: {miss.violations:,} pairs break it; it holds without {labels}"))
+        result = run(relation, RuleSet.of({"nearly": rule}))
+        (verdict,) = result.verdicts
+        removal = rows_to_remove(result.engine, rule, verdict.found)
+        labels = ", ".join(printed(label) for label in relation.row_labels(removal.rows).to_pylist())
+        _say(console, Text(f"  {rule}: {verdict.violations:,} violations; without {labels} it would hold"))
+        _say(console, Padding(clash_grid(result.side_by_side("nearly", 1)), (0, 0, 0, 2)))
 
 
 def _again(told: Story, home: Path) -> str:
@@ -155,7 +157,7 @@ def _arrival(console: Console, told: Story, home: Path) -> Laws:
     rows = "A row arrives" if change.inserted == 1 else f"{change.inserted} rows arrive"
     _step(console, f"{rows}: {len(change.removed)} laws end, {len(change.added)} new ones hold", commands)
     retired = [event for event in change.events if event.kind == "retired"]
-    for event in sorted(retired, key=lambda event: len(event.rule.columns))[:2]:
+    for event in sorted(retired, key=lambda event: (_specific(event.rule).kind != "fd", len(event.rule.columns)))[:2]:
         _say(console, Text(f"  retired: {event.id}, {_specific(event.rule)}"))
         for row in event.witness:
             _say(console, Text("           " + ", ".join(f"{name} {printed(value)}" for name, value in row.items())))

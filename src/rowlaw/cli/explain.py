@@ -19,7 +19,7 @@ from rowlaw.discovery.rank import WEIGHTS, Rank
 from rowlaw.engine.engine import Engine
 from rowlaw.errors import RowlawError
 from rowlaw.relation import encode
-from rowlaw.report.explain import Explanation, explain, looks_like_an_id, query
+from rowlaw.report.explanation import Explanation, explain, looks_like_an_id, query
 from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load, sql
 from rowlaw.rules.parse import parse_located
 from rowlaw.source import open_source

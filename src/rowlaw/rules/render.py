@@ -133,6 +133,8 @@ def sql(
 ) -> str:
     """A query for all violations: ``s_row``, ``t_row`` and the compared values as ``s.column`` and ``t.column``.
 
+    Text compares by code point in Spark and DuckDB; elsewhere the database's collation decides.
+
     Parameters
     ----------
     table
@@ -143,8 +145,6 @@ def sql(
         Columns of floats: their NaN counts as null. In standard SQL it is recognised by how it prints.
     origin
         What stands after FROM, as it is, instead of the table's quoted name: a template of another tool.
-
-    Text compares by code point in Spark and DuckDB; elsewhere the database's collation decides.
     """
     _check_options(nulls, dialect)
     name = _quoting(dialect)
