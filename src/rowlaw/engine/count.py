@@ -8,6 +8,7 @@ violations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,7 +18,7 @@ import numpy as np
 from rowlaw.engine.cells import count_exceptions, count_in_cells, in_cells, with_few_exceptions
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.inequality import coordinates, descending
-from rowlaw.kernels import dominance
+from rowlaw.kernels import dominance, witness
 from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Compared, Groups, Side, Sorted
 from rowlaw.rules.model import Op
@@ -53,12 +54,33 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
             return Count(_ascents(rule, groups, tally), tally)
     if groups is None:
         groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in rule.equalities])
+    if _few_pairs(rule, groups):
+        return Count(_scanned(rule, groups, tally), tally)
     total = 0
     for size in range(len(rule.differences) + 1):
         for equal in combinations(rule.differences, size):
             among = groups.refine([c.columns for c in equal])
             total += _Term((-1) ** size, tally, rows).count(among, rule.inequalities)
     return Count(total, tally)
+
+
+def _few_pairs(rule: Compiled, groups: Groups) -> bool:
+    """Whether looking at every pair is quicker: terms double with each weak inequality and each difference."""
+    m = len(rule.inequalities)
+    if m + len(rule.differences) < 3:
+        return False
+    pairs = np.diff(groups.s.starts).astype(np.float64) @ np.diff(groups.t.starts)
+    weak = sum(bool(c.op & Op.EQ) for c in rule.inequalities) if groups.reflexive else 0
+    a_row = 100.0 * max(1, m) if m < 3 else 1000.0 * math.log2(groups.rows + 2) ** (m - 2)
+    return bool(pairs * len(rule.comparisons) < groups.rows * a_row * 2.0 ** (weak + len(rule.differences)))
+
+
+def _scanned(rule: Compiled, groups: Groups, tally: np.ndarray) -> int:
+    s, t = groups.s, groups.t
+    others = (*rule.inequalities, *rule.differences)
+    left, right = np.stack([c.columns.left[s.rows] for c in others]), np.stack([c.columns.right[t.rows] for c in others])
+    masks = np.array([int(c.op) for c in others], np.int64)
+    return int(witness.count_scanned(s.rows, s.starts, t.rows, t.starts, left, right, masks, tally))
 
 
 def _laid_out(rule: Compiled, groups: Groups | None, columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:

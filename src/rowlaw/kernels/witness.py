@@ -78,3 +78,25 @@ def scan(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, righ
             if here == per_group:
                 break
     return n
+
+
+@njit(cache=True, nogil=True)
+def count_scanned(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, right: Any, masks: Any, per_row: Any) -> Any:
+    """How many pairs of the groups satisfy all comparisons, looked at one by one; ``per_row`` (empty if not wanted) as in counting."""
+    total = 0
+    for g in range(len(s_starts) - 1):
+        for i in range(s_starts[g], s_starts[g + 1]):
+            s = s_rows[i]
+            for j in range(t_starts[g], t_starts[g + 1]):
+                good = s != t_rows[j]
+                k = 0
+                while good and k < len(masks):
+                    a, b = left[k, i], right[k, j]
+                    good = masks[k] & (1 if a < b else 2 if a == b else 4) != 0
+                    k += 1
+                if good:
+                    total += 1
+                    if len(per_row):
+                        per_row[s] += 1
+                        per_row[t_rows[j]] += 1
+    return total
