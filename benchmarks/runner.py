@@ -117,12 +117,24 @@ def _draw(results: Path, notes: Console) -> None:
 
 def _write(path: Path, target: str, facts: dict[str, Any], measured: Results, options: Options) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    new = [compare.to_json(comparison, records, options.timeout) for comparison, records in measured]
+    growth = _growth(measured)
+    if options.only is not None and path.exists():  # some cases are measured again: the others stay as they were
+        before = json.loads(path.read_text(encoding="utf-8"))
+        new = _in_place(before["comparisons"], new, lambda c: (c["name"], c["size"]))
+        growth = _in_place(before["growth"], growth, lambda line: line.split(":")[0])
     document = {
         "target": target,
         "when": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": facts,
         "repeat": options.repeat,
-        "comparisons": [compare.to_json(comparison, records, options.timeout) for comparison, records in measured],
-        "growth": _growth(measured),
+        "comparisons": new,
+        "growth": growth,
     }
     path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _in_place(before: list[Any], new: list[Any], name: Callable[[Any], Any]) -> list[Any]:
+    """What was there, with what is new in its place or at the end."""
+    named = {name(one): one for one in new}
+    return [named.pop(name(one), one) for one in before] + list(named.values())
