@@ -1,0 +1,149 @@
+"""What ``rowlaw explain`` says about a rule."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from typer.testing import CliRunner
+
+import rowlaw
+from rowlaw.cli.app import app
+from rowlaw.discovery.rank import WEIGHTS
+from rowlaw.errors import RowlawError
+
+TABLE = pa.table(
+    {
+        "id": list(range(1, 9)),
+        "zip": ["07030", "07030", "07030", "10001", "10001", "60601", "60601", None],
+        "city": ["Hoboken", "Hobken", "Hoboken", "New York", "New York", "Chicago", "Chicago", "Nowhere"],
+        "level": [1, 2, 3, 1, 2, 1, 2, 3],
+        "pay": [10, 20, 30, 10, 20, 12, 11, 40],
+    }
+)
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pa.csv.write_csv(TABLE, "people.csv")
+    (tmp_path / "laws.yaml").write_text("rules:\n  city: fd (zip) -> city\n  pay: 'od {zip}: level ~ pay'\n  id: key (id)\n")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["explain", *arguments])
+
+
+def explained(rule, **options):
+    return rowlaw.explain(TABLE, rule, row_id="id", progress=False, **options)
+
+
+def test_a_broken_rule():
+    found = explained("fd (zip) -> city")
+    assert not found.holds
+    assert (found.found.pairs, len(found.found.rows)) == (4, 3)
+    assert (found.removed_labels, found.removal.exact) == ((2,), True)
+    assert found.place is None
+    assert {(clash.s_row, clash.t_row) for clash in found.clashes} == {(2, 1), (2, 3)}
+    assert [str(miss.rule) for miss in found.shorter] == ["key (zip)", "fd () -> city"]
+    assert [miss.removal for miss in found.shorter] == [4, 6]
+
+
+def test_a_rule_that_holds_is_found_by_its_id_and_by_its_text():
+    laws = rowlaw.discover(TABLE, row_id="id", progress=False)
+    for named in list(laws)[:5]:
+        by_id, by_text = explained(named.id), explained(str(named.rule))
+        assert by_id.rule == by_text.rule == named.rule
+        assert by_id.place == by_text.place == list(laws).index(named) + 1
+        assert by_id.total == len(laws)
+        assert by_id.holds
+        assert by_id.named.score == named.score
+        assert all(miss.violations for miss in by_id.shorter)  # it is minimal
+
+
+@pytest.mark.parametrize("kinds", [("key", "fd", "od"), ("dc",)])
+def test_the_parts_of_a_score_are_those_that_discovery_used(kinds):
+    laws = rowlaw.discover(TABLE, row_id="id", kinds=kinds, progress=False)
+    for named in laws:
+        rank = explained(named.id, rules=laws).rank
+        assert rank.score == pytest.approx(named.score, abs=1e-6)
+        assert rank.score == pytest.approx(sum(weight * getattr(rank, name) for name, weight in WEIGHTS.items()), abs=1e-6)
+
+
+def test_a_rule_that_is_not_listed_says_why():
+    found = explained("fd (city, level) -> zip")
+    assert found.holds
+    assert found.place is None
+    assert "fd (city) -> zip" in [str(rule.rule) for rule in found.stronger]
+
+
+def test_other_rules_have_an_upper_bound_or_a_proof():
+    found = explained("not (s.zip = t.zip and s.level < t.level and s.pay >= t.pay)")
+    assert (found.found.pairs, len(found.removal), found.removal.exact) == (1, 1, True)
+    every = explained("not (s.level <= t.level)")  # any two rows: all but one must go, and a greedy choice cannot prove it
+    assert (len(every.removal), every.removal.exact) == (7, False)
+
+
+def test_rules_about_one_row_and_of_sorted_lists():
+    assert explained("not (s.pay > 35)").removed_labels == (8,)
+    found = explained("od [level] -> [pay]")
+    assert found.found.pairs
+    assert found.rank is None
+
+
+def test_bad_rules_are_errors():
+    with pytest.raises(RowlawError, match="UNKNOWN_COLUMN"):
+        explained("key (nothing)")
+    with pytest.raises(RowlawError, match="UNKNOWN_RULE: no rule 'R999'"):
+        explained("R999")
+    with pytest.raises(RowlawError, match="did you mean 'city'"):
+        explained("citi", rules={"city": "fd (zip) -> city"})
+
+
+def test_the_page_on_the_command_line(people):
+    shown = run("people.csv", "fd (zip) -> city", "--row-id", "id", "--quiet")
+    assert shown.exit_code == 0, shown.output
+    for part in (
+        "Rows with the same zip have the same city.",
+        "it is broken: 4 violations in 3 of 8 rows",
+        "the smallest set of rows to remove: 1 row (2)",
+        "how it would rank if it held",
+        "near misses",
+        "2. group by s.zip = t.zip",
+        "SELECT s.rowlaw_row",
+    ):
+        assert part in shown.output, part
+
+
+def test_rules_of_a_file(people):
+    shown = run("people.csv", "pay", "--rules", "laws.yaml", "--row-id", "id", "--quiet")
+    assert shown.exit_code == 0, shown.output
+    assert "od {zip}: level ~ pay" in shown.output
+    assert "why it ranks 2 of 3" in shown.output
+
+
+def test_as_json(people):
+    document = json.loads(run("people.csv", "fd (zip) -> city", "--row-id", "id", "--quiet", "--format", "json").output)
+    assert document["violations"] == 4
+    assert document["remove"] == {"rows": 1, "exact": True, "some": [2]}
+    assert document["near_misses"][0]["rule"] == "key (zip)"
+    assert document["rank"]["reason"].startswith("If its 2 parts")
+
+
+def test_a_plan_alone(people):
+    shown = run("people.csv", "od {zip}: pay ~ level", "--plan")
+    assert shown.exit_code == 0, shown.output
+    assert "1. start with all pairs of 7 rows" in shown.output  # null is in no group
+    assert "2. group by s.zip = t.zip" in shown.output
+    assert "SELECT" in shown.output
+    assert "violations in" not in shown.output
+    assert "R" not in run("people.csv", "id", "--rules", "laws.yaml", "--plan").output.split("sql:")[0]
+
+
+def test_a_rule_without_a_table():
+    shown = run("od [a] -> [b desc]")
+    assert shown.exit_code == 0, shown.output
+    assert "in words: Rows sorted by a are also sorted by b (descending)" in shown.output
+    assert isinstance(run("key (a)", "--plan").exception, RowlawError)
+    assert isinstance(run("R7").exception, RowlawError)
