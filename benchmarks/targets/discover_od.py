@@ -16,6 +16,7 @@ GROWTH_SIZES = (100_000, 1_000_000)
 GROWTH_COLUMNS = 8
 GROWTH_BAR = 14.0
 PEER_TIMEOUT = 300.0  # seconds
+FASTOD_ROWS = 1_000_000  # rows that it takes minutes to load
 
 
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
@@ -38,14 +39,13 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
 
 
 def _comparison(name: str, params: dict[str, object], bar: float | None, size: int | None = None) -> Comparison:
+    fastod = Contender("Fastod", f"{cases}:Desbordante", {"algorithm": "fastod", **params}, bar=bar, timeout=PEER_TIMEOUT)
+    levels = Contender("levels", f"{cases}:Ours", {"kind": "od", "strategy": "levels", **params}, timeout=PEER_TIMEOUT)
     return Comparison(
         name=name,
         size=size,
         ours=Contender("rowlaw", f"{cases}:Ours", {"kind": "od", **params}),
-        peers=(
-            Contender("Fastod", f"{cases}:Desbordante", {"algorithm": "fastod", **params}, bar=bar, timeout=PEER_TIMEOUT),
-            Contender("levels", f"{cases}:Ours", {"kind": "od", "strategy": "levels", **params}, timeout=PEER_TIMEOUT),
-        ),
+        peers=(fastod, levels) if (size or 0) < FASTOD_ROWS else (levels,),
         make=partial(_make, str(params["table"]), size),
         growth_bar=GROWTH_BAR if size else None,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import typer.main
-from click.testing import CliRunner
+from typer.testing import CliRunner
 
 from rowlaw.cli.app import app
 
@@ -29,7 +29,7 @@ def commands():
 def test_help_shows_every_command_with_an_example(name):
     """And the example is one: every word of it is understood."""
     command = commands()[name]
-    shown = CliRunner().invoke(command, ["--help"], terminal_width=200, color=False)
+    shown = CliRunner().invoke(app, [name, "--help"], terminal_width=200, color=False)
     assert shown.exit_code == 0
     assert command.epilog.startswith(f"Example: rowlaw {name}")
     assert command.epilog in " ".join(shown.output.split())
