@@ -84,7 +84,7 @@ class _View:
         self.satisfied = ~atoms.unpack(atoms.edges(evidence.signatures[often]))
         self.counts = evidence.counts[often].astype(np.float64)
         self.total = max(1.0, float(self.counts.sum()))
-        self.relation = atoms.slots.relation
+        self.slots = atoms.slots
         self.vertex = {(p.left, p.right, p.op): v for v, p in enumerate(atoms.predicates)}
         self._known: dict[Predicate, np.ndarray] = {}
 
@@ -102,7 +102,9 @@ class _View:
         itself never repeats one, and that is what it is worth listing for."""
         seen = float(self.counts[self.holds(predicate)].sum()) / self.total
         if predicate.same_column and predicate.op == Op.EQ:
-            return max(seen, 1 / max(1, self.relation.column(predicate.left.name).distinct))
+            column = self.slots.relation.column(predicate.left.name)
+            known = 1 - column.nulls / max(1, self.slots.relation.rows) if self.slots.unknown else 1.0
+            return max(seen, known**2 / max(1, column.distinct))
         return seen
 
     def coverage(self, denial: Denial) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Compared, Groups, Side, Sorted
 from rowlaw.rules.model import Op
 
+SCANNED = 2e7  # pairs that are looked at one by one in a tenth of a second
 NARROW = 4_096  # values for which counts fit the first-level cache
 
 
@@ -72,7 +73,7 @@ def _few_pairs(rule: Compiled, groups: Groups) -> bool:
     pairs = np.diff(groups.s.starts).astype(np.float64) @ np.diff(groups.t.starts)
     weak = sum(bool(c.op & Op.EQ) for c in rule.inequalities) if groups.reflexive else 0
     a_row = 100.0 * max(1, m) if m < 3 else 1000.0 * math.log2(groups.rows + 2) ** (m - 2)
-    return bool(pairs * len(rule.comparisons) < groups.rows * a_row * 2.0 ** (weak + len(rule.differences)))
+    return bool(pairs <= SCANNED and pairs * len(rule.comparisons) < groups.rows * a_row * 2.0 ** (weak + len(rule.differences)))
 
 
 def _scanned(rule: Compiled, groups: Groups, tally: np.ndarray) -> int:

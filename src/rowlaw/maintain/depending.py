@@ -164,10 +164,14 @@ class Depending:
         lost = self.ledger.bury(alive)
         if not len(lost):
             return lost
-        proven = set(self._all_names())
+        proven = {(goal.target, s.tobytes()) for goal in self.goals for s in goal.sets}
+        went, holds = self._differing(lost), self._differing(np.flatnonzero(self.ledger.holds))
         for goal in self.goals:
-            goal.edges, goal.sets = np.zeros((0, self.words), np.uint64), np.zeros((1, self.words), np.uint64)
-        self._refine(np.flatnonzero(self.ledger.holds))
+            # an edge that another one is part of was not what the sets had to hit
+            edges = {edge.tobytes() for edge in goal.edges}
+            if any(edge.tobytes() in edges for edge in _edges(goal.target, *went)):
+                goal.edges = minimal_edges(_edges(goal.target, *holds))
+                goal.sets = minimal_hitting_sets(Hypergraph(goal.edges, len(self.names))).sets
         self._converse(table, alive, proven)
         return lost[~self.ledger.holds[lost]]
 
@@ -225,9 +229,6 @@ class Depending:
         for c in range(len(self.names)):
             differing[:, c // 64] |= (outcomes[:, c] != 0).astype(np.uint64) << np.uint64(c % 64)
         return outcomes, differing
-
-    def _all_names(self) -> list[Name]:
-        return [(goal.target, s.tobytes()) for goal in self.goals for s in goal.sets]
 
     def _unproven(self, proof: Proof, proven: set[Name]) -> tuple[list[Name], np.ndarray]:
         """The laws that are not proven yet, and what they accept in each slot."""
@@ -336,8 +337,8 @@ def _without_sides(target: Target, differing: np.ndarray) -> np.ndarray:
 
 def _edges(target: Target, outcomes: np.ndarray, differing: np.ndarray) -> np.ndarray:
     """The edges of pairs for a target."""
-    speaking = _speaking(target, outcomes)
-    return np.unique(_without_sides(target, differing[speaking]), axis=0)
+    edges = _without_sides(target, differing[_speaking(target, outcomes)])
+    return np.unique(edges[:, 0])[:, None] if edges.shape[1] == 1 else np.unique(edges, axis=0)
 
 
 def _padded(known: np.ndarray, length: int) -> np.ndarray:

@@ -35,13 +35,14 @@ from rowlaw.maintain.depending import Depending
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.protocol import UpkeepOptions
 from rowlaw.maintain.rulebook import pack, unpack
+from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
-from rowlaw.maintain.writing import Unwritten, denials
+from rowlaw.maintain.writing import ANY, Unwritten, denials
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.implication import is_trivial, minimal
-from rowlaw.rules.model import Denial, Key, Kind, Rule
+from rowlaw.rules.model import Column, Denial, Key, Kind, Rule
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -108,6 +109,7 @@ class Evolved:
 class Parts:
     """What keeps the rules of each kind current; ``tolerant``: laws with exceptions, which are discovered anew after each batch."""
 
+    names: tuple[str, ...]  # of all columns
     denying: Denying | None = None
     uniques: Uniques | None = None
     depending: Depending | None = None
@@ -125,6 +127,8 @@ class Evolution:
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
         self._entries: dict[Name, Entry] = {}  # what is listed, in its order
         self._given = 0  # ids so far
+        self._together = Together(parts.names, exact=not options.error)
+        self._names = {name: i for i, name in enumerate(parts.names)}
 
     @classmethod
     def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress) -> Self:
@@ -132,7 +136,7 @@ class Evolution:
         for kind in options.kinds:
             if kind not in KINDS:
                 raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
-        parts, judge = Parts(), Judge()
+        parts, judge = Parts(table.names), Judge()
         views: dict[bool, tuple[Atoms, EvidenceSet]] = {}
         others: set[Kind] = set(options.kinds) - {"dc"}
         if others and options.error:
@@ -186,7 +190,6 @@ class Evolution:
         """Follow a batch that the table has taken in."""
         inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
         witnesses: dict[Name, Witness] = {}
-        before = self._dependencies
         if self.uniques is not None:
             self.uniques.apply(table, inserted, deleted)
         if self.depending is not None:
@@ -198,7 +201,7 @@ class Evolution:
         fresh: Mapping[Name, Law] = {}
         if self.denying is not None:
             lost, fresh = self._follow(self.denying.apply(table, inserted, deleted), witnesses)
-        if before or self._dependencies:
+        if set(self.options.kinds) - {"dc"}:
             rules = self._listed()
             lost = [name for name in self._entries if name not in rules]
             fresh = {name: rule for name, rule in rules.items() if name not in self._entries}
@@ -233,13 +236,32 @@ class Evolution:
 
     def _listed(self) -> dict[Name, Law]:
         """What is to be listed: no law twice, and none that others imply."""
-        dependencies = self._dependencies
-        if not dependencies:
+        if not set(self.options.kinds) - {"dc"}:
             return dict(self._denials)
-        denials = {name: cast("Denial", _read(law)) for name, law in self._denials.items()}
-        names = {id(denial): name for name, denial in denials.items()}
-        rules = listed(dependencies, list(denials.values()), exact=not self.options.error)
-        return {names.get(id(rule), rule): rule for rule in rules}
+        changed = self._together.update(self._dependencies)
+        names = list(self._denials)
+        news = self._together.denials(names, self._by_column(names), changed, lambda name: cast("Denial", _read(self._denials[name])))
+        return {**{rule: rule for rule in self._together.dependencies}, **{name: self._denials[name] for name in news}}
+
+    def _by_column(self, names: Sequence[Name]) -> np.ndarray:
+        """For each denial constraint the outcomes it accepts in each column, as far as it compares a column with itself."""
+        found = np.full((len(names), len(self._names)), ANY, np.uint8)
+        if names and self._by_sets:
+            assert self.denying is not None
+            ops = self.denying.ops(self._sets(names))
+            for i, slot in enumerate(self.denying.atoms.slots.slots):
+                if isinstance(slot.right, Column) and slot.left.row != slot.right.row and slot.left.name == slot.right.name:
+                    found[:, self._names[slot.left.name]] = ops[:, i]
+        else:
+            for line, name in zip(found, names, strict=True):
+                for p in cast("Denial", _read(self._denials[name])).predicates:
+                    if p.same_column:
+                        line[self._names[p.left.name]] &= int(p.op)
+        return found
+
+    def _sets(self, names: Sequence[Name]) -> np.ndarray:
+        """The sets of atoms that names stand for."""
+        return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
 
     def _written(self, sets: np.ndarray) -> dict[Name, Law]:
         """Rules by the sets that they stand for; where nobody has to look at them, not written down yet."""
@@ -267,8 +289,7 @@ class Evolution:
         """List rules at the end, with their scores."""
         if self.judge.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
             assert self.denying is not None
-            sets = np.frombuffer(b"".join(cast("dict[bytes, Law]", laws)), np.uint64).reshape(len(laws), -1)
-            scores = self.judge.denials.scores(self.denying.ops(sets), living).tolist()
+            scores = self.judge.denials.scores(self.denying.ops(self._sets(list(laws))), living).tolist()
         else:
             scores = self.judge.scores([_read(law) for law in laws.values()], living)
         return {name: self._enter(name, law, None, score) for (name, law), score in zip(laws.items(), scores, strict=True)}
@@ -339,7 +360,7 @@ class Evolution:
         columns, chosen, *rest = saved["space"]
         space = SpaceOptions(None if columns is None else tuple(columns), {name: operators(text) for name, text in chosen.items()}, *rest)
         options = UpkeepOptions(tuple(saved["kinds"]), saved["nulls"], saved["error"], space)
-        parts = Parts()
+        parts = Parts(table.names)
         parts.denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
         if options.error and set(options.kinds) - {"dc"}:
             parts.tolerant = [cast("Dependency", unpack(text)) for text in reader.json("tolerant")]
@@ -378,7 +399,10 @@ class Evolution:
             self.uniques._check(alive)
         if self.depending is not None:
             self.depending._check(alive)
-        assert set(self._entries) == set(self._listed())
+        rules = [_read(law) for law in self._denials.values()]
+        if set(self.options.kinds) - {"dc"}:
+            rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)
+        assert {entry.rule for entry in self._entries.values()} == set(rules)
 
 
 def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:

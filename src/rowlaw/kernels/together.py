@@ -1,0 +1,75 @@
+"""Whether keys, functional dependencies and order compatibilities deny all that a denial constraint denies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_u64 = np.uint64
+_0, _1 = _u64(0), _u64(1)
+
+
+@njit(cache=True, nogil=True)
+def implied(ops: Any, contexts: Any, sides: Any, out: Any) -> None:
+    """For each denial constraint, given by the outcomes (1 less, 2 equal, 4 greater; 7: any) it accepts in each column, whether it is
+    implied.
+
+    ``contexts`` are the columns of laws that are equal, as bits, and ``sides`` their others: -1, -1 for a key; a column and -1 for one
+    that is determined; two columns, and 1 where they never run along each other (0: against). Each way to satisfy the comparisons of a
+    constraint with ``<``, ``=`` or ``>`` only has to be denied by a law.
+    """
+    columns = ops.shape[1]
+    used, first, ways = np.empty(columns, np.int64), np.empty((columns, 2), np.uint8), np.empty(columns, np.int64)
+    choice = np.empty(columns, np.int64)
+    for r in range(len(ops)):
+        n = 0
+        for c in range(columns):
+            if ops[r, c] != 7:
+                used[n], ways[n], choice[n] = c, 0, 0
+                for outcome in (1, 2, 4):
+                    if ops[r, c] & outcome:
+                        first[n, ways[n]] = outcome
+                        ways[n] += 1
+                n += 1
+        denied = True
+        while denied:
+            equal, less, greater = _0, _0, _0
+            for k in range(n):
+                bit, outcome = _1 << _u64(used[k]), first[k, choice[k]]
+                if outcome == 1:
+                    less |= bit
+                elif outcome == 2:
+                    equal |= bit
+                else:
+                    greater |= bit
+            denied = _denied(equal, less, greater, contexts, sides)
+            k = 0
+            while k < n and choice[k] + 1 == ways[k]:
+                choice[k] = 0
+                k += 1
+            if k == n:
+                break
+            choice[k] += 1
+        out[r] = denied
+
+
+@njit(cache=True, nogil=True)
+def _denied(equal: Any, less: Any, greater: Any, contexts: Any, sides: Any) -> bool:
+    for d in range(len(contexts)):
+        if contexts[d] & ~equal:
+            continue
+        if sides[d, 0] < 0:
+            return True
+        a = _1 << _u64(sides[d, 0])
+        if sides[d, 1] < 0:
+            if (less | greater) & a:
+                return True
+            continue
+        b = _1 << _u64(sides[d, 1])
+        along = (less & a and less & b) or (greater & a and greater & b)
+        against = (less & a and greater & b) or (greater & a and less & b)
+        if along if sides[d, 2] else against:
+            return True
+    return False
