@@ -132,6 +132,19 @@ def test_compacting(way):
     assert {str(r.rule) for r in evolution.rules} == {str(r.rule) for r in again.rules}
 
 
+def test_compacting_again_and_again(way):
+    """Witnesses that were given up before rows got new numbers are not looked at after it."""
+    table = pa.table({"a": [0, 0, 1, 1, 2, 2], "b": [1, 2, 3, 1, 2, 3]})
+    growing, evolution = grown(table, kinds=("fd", "od", "dc"))
+    for n in range(5):
+        taken = growing.take(deletes=table.slice(n, 1))
+        evolution.apply(growing, taken.inserted, taken.deleted)
+        evolution.renumber(growing, growing.compact())
+        evolution._check(growing)
+        again = grown(table.slice(n + 1), kinds=("fd", "od", "dc"))[1]
+        assert {str(r.rule) for r in evolution.rules} == {str(r.rule) for r in again.rules}
+
+
 def test_counting_gives_way_to_indexes(monkeypatch):
     """A table that grows is judged again."""
     growing, evolution = grown(TAX.slice(0, 4))

@@ -298,7 +298,8 @@ class _Run:
         return np.concatenate(broken) if broken else np.zeros((0, 2), np.int32)
 
     def _learnt(self, pairs: np.ndarray) -> EvidenceSet:
-        """The evidence of pairs, in both directions."""
-        one_way = evidence_of_pairs(self.slots, pairs[:, 0], pairs[:, 1])
+        """The evidence of pairs, in both directions. A row that breaks a rule about single rows does so beside any other row."""
+        s, t = pairs[:, 0], np.where(pairs[:, 0] == pairs[:, 1], (pairs[:, 0] + 1) % self.engine.relation.rows, pairs[:, 1])
+        one_way = evidence_of_pairs(self.slots, s, t)
         both = np.concatenate((one_way, self.slots.reverse(one_way)))
         return EvidenceSet.of(both, np.ones(len(both), np.int64))

@@ -169,7 +169,8 @@ class Ledger:
         before = self.holds
         pairs, held = self.pages.pairs[:n], self.pages.held
         inside = np.arange(pairs.shape[1]) < held[:n, None]
-        lost = inside & ~(alive[pairs[:, :, 0]] & alive[pairs[:, :, 1]])
+        lost = np.zeros(inside.shape, bool)
+        lost[inside] = ~alive[pairs[inside]].all(axis=1)  # what is not held any more may name rows that are long forgotten
         for k in np.flatnonzero(lost.any(axis=1)):
             kept = pairs[k][inside[k] & ~lost[k]]
             pairs[k, : len(kept)] = kept
