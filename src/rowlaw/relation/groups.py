@@ -168,9 +168,12 @@ class Groups:
             s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
             side = _stripped(s_keys, s_order, self.s.rows)
             return Groups(side, side)
-        if self.number == 1 and not equal[0].same:
-            return self._with_partners(equal[0])._matched(equal)
-        return self._matched(equal)
+        groups = self
+        if self.number == 1:
+            for columns in equal:
+                if not columns.same:
+                    groups = groups._with_partners(columns)
+        return groups._matched(equal)
 
     def _with_partners(self, columns: Compared) -> Groups:
         """Only rows that have any partner on the other side: a look at the values, before anything is sorted."""
