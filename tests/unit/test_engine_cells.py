@@ -9,6 +9,7 @@ import pytest
 from rowlaw.engine import cells, count
 from rowlaw.engine.compile import Scales, compile_rule
 from rowlaw.engine.engine import Engine
+from rowlaw.kernels.sort import sort_keys
 from rowlaw.relation import encode
 from rowlaw.rules import parse
 from rowlaw.source import open_source
@@ -102,3 +103,14 @@ def test_only_rows_with_partners(nulls):
     wanted, each = brute(denial, table, nulls)
     assert 0 < wanted < N * N / 100
     assert (found.pairs, per_row.tolist()) == (wanted, each)
+
+
+@pytest.mark.parametrize("bits", [1, 8, 9, 20, 33, 50])
+@pytest.mark.parametrize("large", [0, 100, 1 << 21])
+def test_sorting_in_parts(bits, large):
+    """Many keys are dealt out to parts by their highest bits first; the order is that of a stable sort."""
+    for n in (0, 1, 2, 700):
+        keys = (random.integers(0, 1 << bits, n) // 3).astype(np.uint32 if bits <= 32 else np.uint64)
+        order = np.argsort(keys, kind="stable")
+        ordered, places = sort_keys(keys.copy(), bits, large)
+        assert (places.tolist(), ordered.tolist()) == (order.tolist(), keys[order].tolist())

@@ -9,11 +9,13 @@ from numba import njit
 
 DIGIT = 11  # bits a pass: 2,048 counters stay in the first-level cache
 _RADIX = 1 << DIGIT
+LARGE = 1 << 21  # keys that leave the cache: they are dealt out to parts first, which do not
+PART = 8  # bits by which they are dealt out
 
 
 @njit(cache=True, nogil=True)
-def _sort(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int) -> Any:
-    """Least significant digit first; a pass whose digit is the same in all keys is left out."""
+def _passes(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int) -> bool:
+    """Least significant digit first; a pass whose digit is the same in all keys is left out. Whether the result is in the second pair."""
     n = len(keys)
     passes = (bits + DIGIT - 1) // DIGIT
     counts = np.zeros((max(passes, 1), _RADIX), np.int32)
@@ -22,14 +24,10 @@ def _sort(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int) -> An
         key = keys[i]
         for p in range(passes):
             counts[p, np.int64((key >> keys.dtype.type(p * DIGIT)) & mask)] += np.int32(1)
-    for i in range(n):
-        order[i] = i
-    if n == 0:
-        return keys, order
-    keys_in = keys
+    moved = False
     for p in range(passes):
         shift = keys.dtype.type(p * DIGIT)
-        if counts[p, np.int64((keys_in[0] >> shift) & mask)] == n:
+        if n == 0 or counts[p, np.int64((keys[0] >> shift) & mask)] == n:
             continue
         total = np.int32(0)
         for d in range(_RADIX):
@@ -37,22 +35,50 @@ def _sort(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int) -> An
             counts[p, d] = total
             total += count
         for i in range(n):
-            key = keys_in[i]
+            key = keys[i]
             digit = np.int64((key >> shift) & mask)
             place = counts[p, digit]
             counts[p, digit] = place + np.int32(1)
             keys_out[place] = key
             order_out[place] = order[i]
-        keys_in, keys_out = keys_out, keys_in
+        keys, keys_out = keys_out, keys
         order, order_out = order_out, order
-    return keys_in, order
+        moved = not moved
+    return moved
 
 
-def sort_keys(keys: np.ndarray, bits: int) -> Any:
+@njit(cache=True, nogil=True)
+def _sort(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int, large: int) -> Any:
+    n = len(keys)
+    for i in range(n):
+        order[i] = i
+    if n <= large or bits <= PART:
+        return (keys_out, order_out) if _passes(keys, keys_out, order, order_out, bits) else (keys, order)
+    rest = bits - PART
+    shift = keys.dtype.type(rest)
+    starts = np.zeros((1 << PART) + 1, np.int64)
+    for i in range(n):
+        starts[np.int64(keys[i] >> shift) + 1] += 1
+    for part in range(1 << PART):
+        starts[part + 1] += starts[part]
+    place = starts.copy()
+    for i in range(n):
+        part = np.int64(keys[i] >> shift)
+        keys_out[place[part]], order_out[place[part]] = keys[i], order[i]
+        place[part] += 1
+    for part in range(1 << PART):
+        a, b = starts[part], starts[part + 1]
+        # the lower bits of a part's keys are all that differs: what is above them is the same and does no harm
+        if b - a > 1 and _passes(keys_out[a:b], keys[a:b], order_out[a:b], order[a:b], rest):
+            keys_out[a:b], order_out[a:b] = keys[a:b], order[a:b]
+    return keys_out, order_out
+
+
+def sort_keys(keys: np.ndarray, bits: int, large: int = LARGE) -> Any:
     """The keys (unsigned, below ``2**bits``) in order, and where each came from. Stable; ``O(n * bits / 11)``.
 
     Uses the array of keys as room to work in: it is worth nothing afterwards.
     """
     # made here, because NumPy asks the system for huge pages and Numba does not: scattered writes are twice as fast
     room = np.empty_like(keys), np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
-    return _sort(keys, *room, bits)
+    return _sort(keys, *room, bits, large)
