@@ -11,8 +11,8 @@ from typing import Any
 class Case:
     """One job in one fresh process: ``prepare``, ``warm``, then ``run`` (timed, once or more), then ``close``.
 
-    The constructor takes the contender's parameters. The answer of ``run`` is anything that JSON can hold; None means that there is
-    nothing to compare. Data is made before any process starts (``Comparison.make``), so that it never counts.
+    The constructor takes the contender's parameters. The answer is anything that JSON can hold; None means that there is nothing to
+    compare. Data is made before any process starts (``Comparison.make``), so that it never counts.
     """
 
     def prepare(self) -> None:
@@ -24,6 +24,10 @@ class Case:
     def run(self) -> Any:
         """The timed part."""
         raise NotImplementedError
+
+    def answer(self, found: Any) -> Any:
+        """What ``run`` found, in a form to be compared and written down. Not timed."""
+        return found
 
     def data_bytes(self) -> int | None:
         """Size of the data the job works on, for cases whose peak of memory is to be set against it. Asked after the last ``run``."""

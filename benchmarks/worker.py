@@ -40,12 +40,12 @@ def _work(spec: dict[str, Any], events: TextIO) -> None:
             before = cpu_seconds(me)
             _tell(events, event="start", at=time.monotonic())
             begin = time.perf_counter()
-            answer = case.run()
+            found = case.run()
             wall = time.perf_counter() - begin
             at = time.monotonic()
             cpu = cpu_seconds(me) - before
             everyone = family(me)
-            _tell(events, event="end", at=at, wall=wall, cpu=cpu, rss=rss(everyone), pss=pss(everyone), answer=answer)
+            _tell(events, event="end", at=at, wall=wall, cpu=cpu, rss=rss(everyone), pss=pss(everyone), answer=case.answer(found))
         data = case.data_bytes()
     finally:
         case.close()

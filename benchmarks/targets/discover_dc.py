@@ -46,15 +46,18 @@ class Ours(Case):
     def warm(self) -> None:
         self._discover(self.small)
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Any:
         return self._discover(self.relation)
 
-    def _discover(self, relation: Any) -> dict[str, Any]:
+    def _discover(self, relation: Any) -> Any:
         from rowlaw.discovery.discover import run
         from rowlaw.predicates import SpaceOptions
+
+        return run(relation, SpaceOptions(cross=self.cross), kinds=("dc",), nulls="equal", error=self.error)
+
+    def answer(self, found: Any) -> dict[str, Any]:
         from rowlaw.rules.implication import canonical
 
-        found = run(relation, SpaceOptions(cross=self.cross), kinds=("dc",), nulls="equal", error=self.error)
         return {"rules": found.total, "set": digest({str(canonical(r.rule)) for r in found})}
 
     def data_bytes(self) -> int:
@@ -64,13 +67,16 @@ class Ours(Case):
 class Limited(Ours):
     """The same for so many seconds; the answer is how many of the rules found are broken, which a count of violations tells afterwards."""
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Any:
         from rowlaw.discovery.deadline import Deadline
         from rowlaw.discovery.discover import run
-        from rowlaw.engine.engine import Engine
         from rowlaw.predicates import SpaceOptions
 
-        found = run(self.relation, SpaceOptions(cross=False), kinds=("dc",), nulls="equal", deadline=Deadline.after(WIDE_SECONDS))
+        return run(self.relation, SpaceOptions(cross=False), kinds=("dc",), nulls="equal", deadline=Deadline.after(WIDE_SECONDS))
+
+    def answer(self, found: Any) -> dict[str, Any]:
+        from rowlaw.engine.engine import Engine
+
         counts = Engine(self.relation, "equal").count([r.rule for r in found.rules[:2_000]], per_row=False)
         return {"partial": found.partial, "rules": found.total > 0, "broken": sum(c.pairs > 0 for c in counts)}
 
@@ -86,11 +92,14 @@ class FastADC(Case):
 
         self.loaded = desbordante_tools.load("fastadc", shared.csv(self.table))
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Any:
         from benchmarks.peers import desbordante_tools
+
+        return desbordante_tools.fastadc(self.loaded, cross=self.cross, error=self.error)
+
+    def answer(self, found: Any) -> dict[str, Any]:
         from rowlaw.rules import canonical, parse
 
-        found = desbordante_tools.fastadc(self.loaded, cross=self.cross, error=self.error)
         texts = {_text(rule) for rule in found}
         return {"rules": len(texts), "set": digest({str(canonical(parse(text))) for text in texts})}  # type: ignore[arg-type]
 

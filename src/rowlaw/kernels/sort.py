@@ -63,9 +63,9 @@ def _sort(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int, large
         starts[part + 1] += starts[part]
     place = starts.copy()
     for i in range(n):
-        part = np.int64(keys[i] >> shift)
-        keys_out[place[part]], order_out[place[part]] = keys[i], order[i]
-        place[part] += 1
+        high = np.int64(keys[i] >> shift)
+        keys_out[place[high]], order_out[place[high]] = keys[i], order[i]
+        place[high] += 1
     for part in range(1 << PART):
         a, b = starts[part], starts[part + 1]
         # the lower bits of a part's keys are all that differs: what is above them is the same and does no harm
