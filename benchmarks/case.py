@@ -25,7 +25,7 @@ class Case:
         """The timed part."""
         raise NotImplementedError
 
-    def answer(self, found: Any) -> Any:
+    def in_short(self, found: Any) -> Any:
         """What ``run`` found, in a form to be compared and written down. Not timed."""
         return found
 

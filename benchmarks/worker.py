@@ -45,7 +45,7 @@ def _work(spec: dict[str, Any], events: TextIO) -> None:
             at = time.monotonic()
             cpu = cpu_seconds(me) - before
             everyone = family(me)
-            _tell(events, event="end", at=at, wall=wall, cpu=cpu, rss=rss(everyone), pss=pss(everyone), answer=case.answer(found))
+            _tell(events, event="end", at=at, wall=wall, cpu=cpu, rss=rss(everyone), pss=pss(everyone), answer=case.in_short(found))
         data = case.data_bytes()
     finally:
         case.close()

@@ -55,7 +55,7 @@ class Ours(Case):
 
         return run(relation, SpaceOptions(cross=self.cross), kinds=("dc",), nulls="equal", error=self.error)
 
-    def answer(self, found: Any) -> dict[str, Any]:
+    def in_short(self, found: Any) -> dict[str, Any]:
         from rowlaw.rules.implication import canonical
 
         return {"rules": found.total, "set": digest({str(canonical(r.rule)) for r in found})}
@@ -74,7 +74,7 @@ class Limited(Ours):
 
         return run(self.relation, SpaceOptions(cross=False), kinds=("dc",), nulls="equal", deadline=Deadline.after(WIDE_SECONDS))
 
-    def answer(self, found: Any) -> dict[str, Any]:
+    def in_short(self, found: Any) -> dict[str, Any]:
         from rowlaw.engine.engine import Engine
 
         counts = Engine(self.relation, "equal").count([r.rule for r in found.rules[:2_000]], per_row=False)
@@ -97,7 +97,7 @@ class FastADC(Case):
 
         return desbordante_tools.fastadc(self.loaded, cross=self.cross, error=self.error)
 
-    def answer(self, found: Any) -> dict[str, Any]:
+    def in_short(self, found: Any) -> dict[str, Any]:
         from rowlaw.rules import canonical, parse
 
         texts = {_text(rule) for rule in found}
