@@ -39,8 +39,9 @@ $(WARM): $(READY)
 demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a law that ends, a report
 	@$(BIN)/rowlaw demo
 
+# Two processes: each has a Spark of its own, and a file's tests stay together.
 test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(READY) ## Check style and types
 	$(BIN)/ruff check .
