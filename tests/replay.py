@@ -1,0 +1,68 @@
+"""A table that grows batch by batch and shrinks back, compared on the way with discovery from scratch.
+
+``python -m tests.replay TABLE INSERTS`` takes two files: the table as it was, and the rows that came later. It applies them in batches of
+one row (the first 200), 100 rows, 1,000 rows and all at once.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from rowlaw import Laws, discover
+from rowlaw.rules.implication import canonical
+from rowlaw.rules.model import Denial
+
+POINTS = 10
+SIZES = {1: 200, 100: None, 1_000: None, None: None}  # rows of a batch, and how many rows are inserted in all
+
+
+def replay(first, later, size, kinds=("dc",), nulls="equal"):
+    """Apply ``later`` in batches of ``size`` rows, then delete its rows again; gives the number of rules at each point that was compared."""
+    first, later = _named(pa.concat_tables([first, later.cast(first.schema)])).slice(0, len(first)), _named(later, len(first))
+    size = size or len(later)
+    batches = [later.slice(at, size) for at in range(0, len(later), size)]
+    points = {round(len(batches) * k / POINTS) for k in range(1, POINTS + 1)}
+    counted = []
+    settings = {"kinds": kinds, "nulls": nulls, "cross": False, "row_id": "row", "progress": False}
+    with tempfile.TemporaryDirectory() as folder, Laws.create(Path(folder) / "state", first, **settings) as laws:
+        born = _texts(laws.rules)
+        for number, batch in enumerate(batches, start=1):
+            laws.apply(batch)
+            if number in points:
+                grown = pa.concat_tables([first, *batches[:number]])
+                fresh = _texts(discover(grown, **settings))
+                assert _texts(laws.rules) == fresh, f"after {number} batches of {size:,} rows"
+                counted.append(len(fresh))
+        for batch in batches:
+            laws.apply(deletes=batch.select(["row"]))
+        assert _texts(laws.rules) == born, f"after the batches of {size:,} rows were taken back"
+    return counted
+
+
+def _named(table, start=0):
+    return table.append_column("row", pa.array(range(start, start + len(table))))
+
+
+def _texts(rules):
+    return {str(canonical(r.rule) if isinstance(r.rule, Denial) else r.rule) for r in rules}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", type=Path)
+    parser.add_argument("inserts", type=Path)
+    parser.add_argument("--kinds", default="dc", help="key,fd,od,dc")
+    given = parser.parse_args()
+    first, later = (pyarrow.csv.read_csv(path) for path in (given.table, given.inserts))
+    for size, rows in SIZES.items():
+        counted = replay(first, later.slice(0, rows), size, tuple(given.kinds.split(",")))
+        print(
+            f"batches of {size or 'all'}: the same rules as from scratch at {len(counted)} points ({', '.join(map(str, counted))}), and taken back"
+        )
+
+
+if __name__ == "__main__":
+    main()
