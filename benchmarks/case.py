@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Axis = Literal["rows", "columns", "rules"]
+OURS = "rowlaw"  # how the labels of our own contenders begin
 
 
 class Case:
@@ -47,6 +50,11 @@ class Contender:
     bar: float | None = None  # for a peer: our time divided by its time should be at most this
     timeout: float | None = None  # seconds for one timed call, where less than the run's own limit will do
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is rowlaw too, in another way: to be slower than that is not to be slower than another tool."""
+        return self.label.startswith(OURS)
+
     def limit(self, timeout: float) -> float:
         """Seconds for one timed call in a run whose limit is ``timeout``."""
         return timeout if self.timeout is None else min(self.timeout, timeout)
@@ -67,11 +75,12 @@ class Comparison:
     size: int | None = None
     calls: int = 1  # timed calls in one process; the median counts
     make: Callable[[], object] | None = None
-    growth_bar: float | None = None  # our time may grow by this factor when rows grow tenfold
+    growth_bar: float | None = None  # our time may grow by this factor when ``axis`` grows tenfold
+    axis: Axis = "rows"  # what ``size`` counts
 
     @property
     def title(self) -> str:
-        return self.name if self.size is None else f"{self.name} {short(self.size)}"
+        return titled(self.name, self.size, self.axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,18 @@ class Options:
     repeat: int = 3
     only: str | None = None
     timeout: float = 600.0
+    minutes: float = 60.0  # nothing is repeated after these
+
+
+def titled(name: str, size: int | None, axis: str = "rows") -> str:
+    """A case and its size for people.
+
+    >>> titled("keys", 1_000_000), titled("keys", 15, "columns"), titled("keys", None)
+    ('keys 1M', 'keys, 15 columns', 'keys')
+    """
+    if size is None:
+        return name
+    return f"{name} {short(size)}" if axis == "rows" else f"{name}, {size:,} {axis}"
 
 
 def short(number: int) -> str:

@@ -136,15 +136,18 @@ def difference(first: Any, second: Any, limit: int = 8) -> list[str]:
     return [f"{canonical(first)[:200]} / {canonical(second)[:200]}"]
 
 
-def growth(records: dict[int, Record], bar: float | None = None) -> str | None:
-    """How the median grows from the smallest to the largest size, for one contender; ``bar`` is for ten times the rows."""
-    known = {size: record.median for size, record in sorted(records.items()) if record.median is not None}
-    if len(known) < 2:
+def growth(seconds: dict[int, float], bar: float | None = None, axis: str = "rows") -> str | None:
+    """How times grow from the smallest to the largest size; ``bar`` is for ten times the size.
+
+    >>> growth({100: 1.0, 1_000: 12.0}, bar=13.0)
+    '12 times the time for 10 times the rows; bar 13: met'
+    """
+    if len(seconds) < 2:
         return None
-    small, large = min(known), max(known)
-    found = known[large] / known[small]
+    small, large = min(seconds), max(seconds)
+    found = seconds[large] / seconds[small]
     verdict = f"; bar {bar:g}: {'met' if found <= bar else 'missed'}" if bar is not None and large == 10 * small else ""
-    return f"{found:.3g} times the time for {large / small:.3g} times the rows{verdict}"
+    return f"{found:.3g} times the time for {large / small:.3g} times the {axis}{verdict}"
 
 
 def to_json(comparison: Comparison, records: list[Record], timeout: float) -> dict[str, Any]:
@@ -176,7 +179,13 @@ def to_json(comparison: Comparison, records: list[Record], timeout: float) -> di
                     entry["bar"] = {"at_most": record.contender.bar, "met": found.meets(record.contender.bar)}
             entry["answers_agree"] = agree(ours, record)
         entries.append(entry)
-    return {"name": comparison.name, "size": comparison.size, "contenders": entries}
+    return {
+        "name": comparison.name,
+        "size": comparison.size,
+        "axis": comparison.axis,
+        "growth_bar": comparison.growth_bar,
+        "contenders": entries,
+    }
 
 
 def _kept(answer: Any) -> Any:

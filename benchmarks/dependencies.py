@@ -8,11 +8,47 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import Case
+from benchmarks.case import Axis, Case, Comparison, Contender
 from benchmarks.tables import by_name, cached, shared
+
+PEERS = {"key": ("HPIValid", "hpivalid"), "fd": ("HyFD", "hyfd"), "od": ("Fastod", "fastod")}
+PEER_TIMEOUT = 60.0  # seconds
+WARM_ROWS = 3_000  # of Tax
+
+
+def ours(kind: str, **job: Any) -> Contender:
+    """Our discovery of one kind; ``job`` is what ``Ours`` takes."""
+    return Contender("rowlaw", f"{__name__}:Ours", {"kind": kind, **job})
+
+
+def peer(kind: str, bar: float | None = None, **job: Any) -> Contender:
+    """Desbordante's algorithm for the same."""
+    label, algorithm = PEERS[kind]
+    return Contender(label, f"{__name__}:Desbordante", {"algorithm": algorithm, **job}, bar, PEER_TIMEOUT)
+
+
+def comparison(
+    name: str,
+    kind: str,
+    *peers: Contender,
+    size: int | None = None,
+    growth_bar: float | None = None,
+    axis: Axis = "rows",
+    **job: Any,
+) -> Comparison:
+    """Our discovery of one kind on a table against peers that are given the same job."""
+    table, rows, columns = job["table"], job.get("rows"), job.get("columns")
+    make = partial(_make, table, rows, columns)
+    return Comparison(name, ours(kind, **job), peers, size, make=make, growth_bar=growth_bar, axis=axis)
+
+
+def _make(table: str, rows: int | None, columns: int | None) -> None:
+    coded("tax", WARM_ROWS, columns)
+    coded(table, rows, columns)
 
 
 def source(table: str, rows: int | None) -> Path:
@@ -61,7 +97,7 @@ class Ours(Case):
         self.kind, self.table, self.rows, self.columns, self.strategy, self.load = kind, table, rows, columns, strategy, load
 
     def prepare(self) -> None:
-        self.small = self._read(coded("tax", 3_000, self.columns))
+        self.small = self._read(coded("tax", WARM_ROWS, self.columns))
         self.file = source(self.table, self.rows) if self.load else coded(self.table, self.rows, self.columns)
         self.relation = None if self.load else self._read(self.file)
 

@@ -17,7 +17,7 @@ from benchmarks.case import Contender
 from benchmarks.process import RSS_EVERY, Sampler, within
 
 Status = Literal["done", "timeout", "failed", "missing"]
-PREPARE_LIMIT = 1_800.0  # seconds for everything before the first timed call
+PREPARE_LIMIT = 600.0  # seconds for everything before the first timed call
 CLOSE_LIMIT = 120.0  # seconds from the end of a timed call to the next, or to the end of the process
 LOG_TAIL = 3_000  # characters shown of a failed worker's output
 

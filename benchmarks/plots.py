@@ -1,40 +1,52 @@
-"""A picture of a results file, beside it: ``python -m benchmarks.plots benchmarks/results/check.json``.
+"""Pictures of the results, beside them: ``python -m benchmarks.plots [FOLDER]`` draws them again from the JSON documents.
 
-Left: our time divided by a peer's, per case, on a log axis (left of 1 we are faster). Right: how our time grows with the rows.
+For each target the ratios to peers; for all of them together ratios of time and of memory, and growth with rows, columns and rules.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from benchmarks.case import short
+from benchmarks import svg
+from benchmarks.case import OURS, titled
+from benchmarks.documents import RESULTS, Document, read_all
+from benchmarks.svg import Dot
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")  # told apart by the colour-blind
-
-
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """A ratio to a peer: its spread, and the arrow of a bound."""
-
-    case: str
-    peer: str
-    value: float
-    low: float
-    high: float
-    bound: str | None
-    bar: float | None
+MIB = 2**20
+TIME, MEMORY = "our time / peer's time: left of 1 we are faster (triangle: a bound, red: the bar)", "our peak of memory / peer's peak"
 
 
-def dots(document: dict[str, Any]) -> list[Dot]:
-    """All ratios in a results file, in its order."""
+def draw(folder: Path = RESULTS) -> list[Path]:
+    """Write all pictures that the documents of a folder give, and remove others."""
+    found = read_all(folder)
+    pictures = {document["target"]: svg.dots(made, TIME) for document in found if (made := ratios(document))}
+    if made := against_tools(found):
+        pictures["all-time"] = svg.dots(made, TIME)
+    if made := memory_ratios(found):
+        pictures["all-memory"] = svg.dots(made, MEMORY)
+    for axis in ("rows", "columns", "rules"):
+        if series := growth(found, axis):
+            pictures[f"growth-{axis}"] = svg.lines(series, axis, "seconds")
+    if series := growth(found, "rows", memory=True):
+        pictures["growth-memory"] = svg.lines(series, "rows", "peak, MiB")
+    for old in folder.glob("*.svg"):
+        if old.stem not in pictures:
+            old.unlink()
+    paths = []
+    for name, text in pictures.items():
+        paths.append(folder / f"{name}.svg")
+        paths[-1].write_text(text, encoding="utf-8")
+    return paths
+
+
+def ratios(document: Document) -> list[Dot]:
+    """All ratios of time in a document, a row for each case."""
     found = []
     for comparison in document["comparisons"]:
-        title = comparison["name"] + (f" {short(comparison['size'])}" if comparison["size"] is not None else "")
+        title = titled(comparison["name"], comparison["size"], comparison.get("axis", "rows"))
         for peer in comparison["contenders"][1:]:
             ratio = peer.get("ratio")
             if ratio is not None:
@@ -43,74 +55,53 @@ def dots(document: dict[str, Any]) -> list[Dot]:
     return found
 
 
-def lines(document: dict[str, Any]) -> dict[str, list[tuple[int, float]]]:
-    """Rows and seconds of what we were measured on at several sizes."""
+def against_tools(documents: Sequence[Document]) -> list[Dot]:
+    """All ratios of time to other tools, a row for each target."""
+    return [
+        Dot(
+            document["target"], dot.series, dot.value, dot.value, dot.value, dot.bound, note=f"{dot.row}, {dot.bound or ''} {dot.value:.3g}"
+        )
+        for document in documents
+        for dot in ratios(document)
+        if not dot.series.startswith(OURS)
+    ]
+
+
+def memory_ratios(documents: Sequence[Document]) -> list[Dot]:
+    """All ratios of peaks of memory to other tools, a row for each target; the peak of one that ran out of time is a bound."""
+    found = []
+    for document in documents:
+        for comparison in document["comparisons"]:
+            ours, *peers = comparison["contenders"]
+            for peer in peers:
+                mine, theirs = peak(ours), peak(peer)
+                if mine and theirs and not peer["label"].startswith(OURS):
+                    title = titled(comparison["name"], comparison["size"], comparison.get("axis", "rows"))
+                    note = f"{title}, {mine / MIB:,.0f} / {theirs / MIB:,.0f} MiB"
+                    bound, value = "<" if "timeout_seconds" in peer else None, mine / theirs
+                    found.append(Dot(document["target"], peer["label"], value, value, value, bound, note=note))
+    return found
+
+
+def growth(documents: Sequence[Document], axis: str, *, memory: bool = False) -> dict[str, list[tuple[float, float]]]:
+    """Size and seconds (or peaks in MiB) of what was measured at several sizes; peers only where there are few of ours."""
     found: dict[str, dict[int, float]] = defaultdict(dict)
-    for comparison in document["comparisons"]:
-        ours = comparison["contenders"][0]
-        if comparison["size"] is not None and ours["median_seconds"] is not None:
-            found[comparison["name"]][comparison["size"]] = ours["median_seconds"]
+    for document in documents:
+        for comparison in document["comparisons"]:
+            if comparison["size"] is None or comparison.get("axis", "rows") != axis:
+                continue
+            for one in comparison["contenders"][: 1 if axis == "rows" else None]:
+                value = (peak(one) or 0) / MIB if memory else one["median_seconds"]
+                if value:
+                    found[f"{comparison['name']}{'' if axis == 'rows' else ', ' + one['label']}"][comparison["size"]] = value
     return {name: sorted(points.items()) for name, points in found.items() if len(points) > 1}
 
 
-def draw(results: Path) -> Path | None:
-    """Write the picture as SVG; None when there is nothing to show. Needs matplotlib."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    document = json.loads(results.read_text(encoding="utf-8"))
-    ratios, growth = dots(document), lines(document)
-    panels = [panel for panel, content in ((_ratios, ratios), (_growth, growth)) if content]
-    if not panels:
-        return None
-    # text as text keeps the file small; a fixed salt and no date keep it the same for the same results
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "rowlaw", "font.size": 8}):
-        labels = len(dict.fromkeys(dot.case for dot in ratios))
-        figure = Figure(figsize=(5.5 * len(panels) + 2, max(3.2, 0.28 * labels + 1.6)), layout="constrained")
-        FigureCanvasSVG(figure)
-        for place, panel in enumerate(panels, 1):
-            panel(figure.add_subplot(1, len(panels), place), ratios if panel is _ratios else growth)
-        figure.suptitle(f"{document['target']}, {document['when']}, {document['machine']['cores']} cores")
-        path = results.with_suffix(".svg")
-        figure.savefig(path, format="svg", metadata={"Date": None})
-    return path
-
-
-def _ratios(axes: Any, found: list[Dot]) -> None:
-    cases = list(dict.fromkeys(dot.case for dot in found))
-    for colour, peer in zip(_COLOURS * len(found), dict.fromkeys(dot.peer for dot in found), strict=False):
-        mine = [dot for dot in found if dot.peer == peer]
-        places = [cases.index(dot.case) for dot in mine]
-        axes.hlines(places, [dot.low for dot in mine], [dot.high for dot in mine], color=colour, linewidth=1)
-        for marker, bound in (("o", None), ("<", "<"), (">", ">")):
-            chosen = [(dot.value, place) for dot, place in zip(mine, places, strict=True) if dot.bound == bound]
-            if chosen:
-                axes.plot(*zip(*chosen, strict=True), marker, color=colour, markersize=5)
-        axes.plot([], [], "o", color=colour, label=peer)
-    barred = {(dot.bar, cases.index(dot.case)) for dot in found if dot.bar is not None}
-    if barred:
-        axes.plot(*zip(*sorted(barred), strict=True), "|", color="#c00000", markersize=9, label="bar")
-    axes.axvline(1.0, color="#888888", linewidth=0.8)
-    axes.set_xscale("log")
-    axes.set_yticks(range(len(cases)), cases)
-    axes.invert_yaxis()
-    axes.set_xlabel("our time / peer's time (triangle: the other side of a time limit)")
-    axes.grid(axis="x", linewidth=0.3)
-    axes.legend(loc="best", frameon=False)
-
-
-def _growth(axes: Any, found: dict[str, list[tuple[int, float]]]) -> None:
-    for colour, (name, points) in zip(_COLOURS * len(found), found.items(), strict=False):
-        axes.plot(*zip(*points, strict=True), "o-", color=colour, linewidth=1, markersize=4, label=name)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("rows")
-    axes.set_ylabel("our seconds")
-    axes.grid(linewidth=0.3)
-    axes.legend(loc="best", frameon=False)
+def peak(contender: Document) -> int | None:
+    """Bytes: every page once where the system tells that, else shared pages once per process."""
+    return contender.get("peak_pss_bytes") or contender.get("peak_rss_bytes")
 
 
 if __name__ == "__main__":
-    for given in sys.argv[1:]:
-        print(draw(Path(given)) or f"{given}: nothing to show")
+    for picture in draw(*map(Path, sys.argv[1:2])):
+        print(picture)

@@ -1,4 +1,4 @@
-"""The table a person reads."""
+"""The tables a person reads."""
 
 from __future__ import annotations
 
@@ -41,6 +41,25 @@ def tables(measured: Measured, timeout: float) -> Iterable[Table]:
     yield table
 
 
+def summary(runs: Iterable[tuple[str, Measured, float]], timeout: float) -> Table:
+    """A line per target: how often we are faster than another tool, how many bars are met, and how long it took."""
+    table = Table(title="all targets", title_justify="left")
+    for name in ("target", "cases", "faster / slower than another tool", "bars met / missed", "answers that differ", "minutes"):
+        table.add_column(name, justify="left" if name == "target" else "right")
+    for target, measured, seconds in runs:
+        pairs = [(records[0], peer) for _, records in measured for peer in records[1:]]
+        found = [(peer, one) for ours, peer in pairs if (one := ratio(ours, peer, timeout)) is not None]
+        faster = [one.meets(1.0) for peer, one in found if not peer.contender.is_ours]
+        met = [one.meets(peer.contender.bar) for peer, one in found if peer.contender.bar is not None]
+        differ = sum(agree(ours, peer) is False for ours, peer in pairs)
+        table.add_row(target, str(len(measured)), _split(faster), _split(met), str(differ), f"{seconds / 60:.1f}")
+    return table
+
+
+def _split(verdicts: list[bool]) -> str:
+    return f"{sum(verdicts)} / {len(verdicts) - sum(verdicts)}"
+
+
 def memory_lines(measured: Measured) -> list[str]:
     """Peaks of memory as multiples of the data, for cases that tell its size."""
     return [
@@ -59,15 +78,16 @@ def problems(measured: Measured) -> list[Panel]:
         for record in records:
             label = f"{comparison.title}, {record.contender.label}"
             if record.failure is not None and (record is records[0] or record.failure.status == "failed"):
-                found.append(_loud(f"{label}: {record.failure.status}, {record.failure.reason}", []))
+                found.append(problem(f"{label}: {record.failure.status}, {record.failure.reason}"))
             if len({canonical(a) for a in record.answers}) > 1:
-                found.append(_loud(f"{label}: the answer changes from run to run", difference(record.answers[0], record.answers[-1])))
+                found.append(problem(f"{label}: the answer changes from run to run", *difference(record.answers[0], record.answers[-1])))
             elif record is not records[0] and agree(records[0], record) is False:
-                found.append(_loud(f"{label}: ANSWERS DIFFER (ours / theirs)", difference(records[0].answers[0], record.answers[0])))
+                found.append(problem(f"{label}: ANSWERS DIFFER (ours / theirs)", *difference(records[0].answers[0], record.answers[0])))
     return found
 
 
-def _loud(title: str, lines: list[str]) -> Panel:
+def problem(title: str, *lines: str) -> Panel:
+    """Something that must not be overlooked."""
     return Panel(Text("\n".join([title, *lines])), border_style="bold red", title="PROBLEM")
 
 

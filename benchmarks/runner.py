@@ -1,28 +1,83 @@
-"""Run a target: measure every contender in turn, round after round, print a table, write the results.
+"""Run targets: every contender once, target by target, then all again while there is time; tables, documents and pictures at the end.
 
-Rounds are interleaved (ours, peer, ours, peer, ...), so that a slow minute of a shared machine falls on all alike.
+In a round a comparison's contenders follow each other, and a second round comes only after the first round of everything, so that
+a slow minute of a shared machine falls on all alike and spoils no more than one round.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from benchmarks import compare, machine, plots, report, targets
+from benchmarks import documents, machine, plots, report, targets
 from benchmarks.case import Comparison, Options
 from benchmarks.compare import Record
+from benchmarks.documents import RESULTS
 from benchmarks.measure import Measurement, measure
+from benchmarks.tables import shared
 
-RESULTS = Path(__file__).resolve().parent / "results"
-Results = list[tuple[Comparison, list[Record]]]
+LONG_ROUND = 60.0  # seconds; a comparison whose round takes longer is not repeated
+
+
+@dataclass(slots=True)
+class Entry:
+    """A comparison while it is measured."""
+
+    comparison: Comparison
+    records: list[Record] = field(default_factory=list)
+    seconds: float = 0.0  # of all rounds
+    again: float = 0.0  # what another round will take, judged by the last
+    problem: str = ""  # why it could not be measured
+
+    def round(self, number: int, options: Options, notes: Console) -> None:
+        """Each contender once more; who timed out or failed once is not tried again."""
+        begin, self.again = time.monotonic(), 0.0
+        try:
+            if number == 1:
+                self._begin(notes)
+            for record in self.records:
+                if not record.gave_up:
+                    before = time.monotonic()
+                    _measure(self.comparison, record, f"round {number}", options, notes)
+                    self.again += 0.0 if record.gave_up else time.monotonic() - before
+        except Exception as error:  # a table that cannot be made must not end the run of all others
+            self.problem = f"{self.comparison.title}: {type(error).__name__}: {error}"
+            notes.print(self.problem, markup=False, highlight=False)
+        self.seconds += time.monotonic() - begin
+
+    def _begin(self, notes: Console) -> None:
+        if self.comparison.make is not None:
+            notes.print(f"[dim]{self.comparison.title}: data[/dim]")
+            self.comparison.make()
+        self.records = [Record(contender) for contender in (self.comparison.ours, *self.comparison.peers)]
+
+
+@dataclass(slots=True)
+class Run:
+    """A target while it is measured."""
+
+    target: str
+    entries: list[Entry] = field(default_factory=list)
+    problem: str = ""  # why its cases could not be told
+
+    @property
+    def measured(self) -> list[tuple[Comparison, list[Record]]]:
+        return [(entry.comparison, entry.records) for entry in self.entries if not entry.problem]
+
+    @property
+    def seconds(self) -> float:
+        return sum(entry.seconds for entry in self.entries)
+
+    @property
+    def unmeasured(self) -> list[str]:
+        return [problem for problem in (self.problem, *(entry.problem for entry in self.entries)) if problem]
 
 
 def available() -> dict[str, str]:
@@ -40,48 +95,55 @@ def cases(target: str, options: Options) -> list[Comparison]:
     return [c for c in make(options) if options.only is None or options.only in c.title]
 
 
-def run(target: str, options: Options, console: Console, notes: Console, out: Path | None = None) -> int:
-    """Measure a target and write ``out``, by default ``results/<target>.json``.
+def run(names: Sequence[str], options: Options, console: Console, notes: Console, folder: Path = RESULTS) -> int:
+    """Measure targets and write ``<target>.json`` and pictures into ``folder``.
 
     0: all fine, 1: answers differ or somebody failed, 2: nothing to measure.
     """
-    comparisons = cases(target, options)
-    if not comparisons:
-        notes.print(f"no case of {target} matches {options.only!r}")
-        return 2
+    end = time.monotonic() + 60.0 * options.minutes
     facts = machine.facts()
-    measured: Results = [(comparison, rounds(comparison, options, notes)) for comparison in comparisons]
-    for part in report.tables(measured, options.timeout):
-        console.print(part)
-    for line in (*_growth(measured), *report.memory_lines(measured)):
-        console.print(line)
-    problems = report.problems(measured)
-    for problem in problems:
-        console.print(problem)
-    written = out or RESULTS / f"{target}.json"
-    _write(written, target, facts, measured, options)
-    _draw(written, notes)
+    if shared.folder() is None:
+        notes.print("ROWLAW_DATA names no folder: cases on the tables in it are left out")
+    runs = [_begun(name, options) for name in names]
+    for one in runs:
+        for entry in one.entries:
+            entry.round(1, options, notes)
+        _write(one, facts, options, folder)  # what comes later may be broken off
+    _repeat([entry for one in runs for entry in one.entries if not entry.problem], end, options, notes)
+    if not any(one.entries or one.problem for one in runs):
+        notes.print(f"no case of {', '.join(names)} matches {options.only!r}")
+        return 2
+    problems = sum(_report(one, facts, options, console, folder) for one in runs)
+    if len(runs) > 1:
+        console.print(report.summary([(one.target, one.measured, one.seconds) for one in runs], options.timeout))
+    for picture in plots.draw(folder):
+        notes.print(f"[dim]picture: {picture}[/dim]")
     return 1 if problems else 0
 
 
-def rounds(comparison: Comparison, options: Options, notes: Console) -> list[Record]:
-    """All rounds of one comparison; who timed out or failed once is not tried again."""
-    if comparison.make is not None:
-        notes.print(f"[dim]{comparison.title}: data[/dim]")
-        comparison.make()
-    records = [Record(contender) for contender in (comparison.ours, *comparison.peers)]
-    for number in range(options.repeat):
-        for record in records:
-            if record.gave_up:
-                continue
-            notes.print(f"[dim]{comparison.title}: round {number + 1} of {options.repeat}, {record.contender.label} ...[/dim]", end=" ")
-            limit = record.contender.limit(options.timeout)
-            found = measure(record.contender, comparison.calls, limit)
-            record.rounds.append(found)
-            notes.print(f"[dim]{_brief(found, limit)}[/dim]")
-            if found.status == "failed":
-                notes.print(found.log, markup=False, highlight=False)
-    return records
+def _begun(target: str, options: Options) -> Run:
+    try:
+        return Run(target, [Entry(comparison) for comparison in cases(target, options)])
+    except Exception as error:  # one target that is broken must not keep the others from being measured
+        return Run(target, problem=f"{target}: {type(error).__name__}: {error}")
+
+
+def _repeat(entries: list[Entry], end: float, options: Options, notes: Console) -> None:
+    """Further rounds, the short ones first, until ``end``."""
+    for number in range(2, options.repeat + 1):
+        for entry in sorted(entries, key=lambda entry: entry.again):
+            if 0.0 < entry.again <= min(LONG_ROUND, end - time.monotonic()):
+                entry.round(number, options, notes)
+
+
+def _measure(comparison: Comparison, record: Record, which: str, options: Options, notes: Console) -> None:
+    notes.print(f"[dim]{comparison.title}: {which}, {record.contender.label} ...[/dim]", end=" ")
+    limit = record.contender.limit(options.timeout)
+    found = measure(record.contender, comparison.calls, limit)
+    record.rounds.append(found)
+    notes.print(f"[dim]{_brief(found, limit)}[/dim]")
+    if found.status == "failed":
+        notes.print(found.log, markup=False, highlight=False)
 
 
 def _brief(found: Measurement, timeout: float) -> str:
@@ -90,51 +152,28 @@ def _brief(found: Measurement, timeout: float) -> str:
     return f"> {timeout:g} s" if found.status == "timeout" else f"{found.status}: {found.reason}"
 
 
-def _growth(measured: Results) -> list[str]:
-    """A line per contender that was measured at several sizes of one case."""
-    series: dict[tuple[str, str], dict[int, Record]] = defaultdict(dict)
-    bars = {(comparison.name, comparison.ours.label): comparison.growth_bar for comparison, _ in measured}
-    for comparison, records in measured:
-        for record in records:
-            if comparison.size is not None:
-                series[comparison.name, record.contender.label][comparison.size] = record
-    return [
-        f"growth, {name}, {label}: {text}"
-        for (name, label), records in series.items()
-        if (text := compare.growth(records, bars.get((name, label))))
-    ]
+def _write(one: Run, facts: dict[str, Any], options: Options, folder: Path) -> None:
+    """With ``options.only`` the other cases stay as they were, unless the target no longer has them."""
+    if not one.entries:
+        return
+    found = documents.document(one.target, facts, one.measured, options, one.seconds)
+    before = documents.read(one.target, folder)
+    if options.only is not None and before is not None:
+        wanted = cases(one.target, replace(options, only=None)) if shared.folder() is not None else None  # without tables not all are told
+        found = documents.merged(found, before, wanted)
+    documents.write(found, folder)
 
 
-def _draw(results: Path, notes: Console) -> None:
-    try:
-        drawn = plots.draw(results)
-    except ModuleNotFoundError as error:
-        notes.print(f"no plot: {error.name} is not installed")
-    else:
-        if drawn is not None:
-            notes.print(f"plot: {drawn}")
-
-
-def _write(path: Path, target: str, facts: dict[str, Any], measured: Results, options: Options) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = [compare.to_json(comparison, records, options.timeout) for comparison, records in measured]
-    growth = _growth(measured)
-    if options.only is not None and path.exists():  # some cases are measured again: the others stay as they were
-        before = json.loads(path.read_text(encoding="utf-8"))
-        new = _in_place(before["comparisons"], new, lambda c: (c["name"], c["size"]))
-        growth = _in_place(before["growth"], growth, lambda line: line.split(":")[0])
-    document = {
-        "target": target,
-        "when": time.strftime("%Y-%m-%d", time.gmtime()),
-        "machine": facts,
-        "repeat": options.repeat,
-        "comparisons": new,
-        "growth": growth,
-    }
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _in_place(before: list[Any], new: list[Any], name: Callable[[Any], Any]) -> list[Any]:
-    """What was there, with what is new in its place or at the end."""
-    named = {name(one): one for one in new}
-    return [named.pop(name(one), one) for one in before] + list(named.values())
+def _report(one: Run, facts: dict[str, Any], options: Options, console: Console, folder: Path) -> int:
+    """Write and show one target; how many problems there were."""
+    _write(one, facts, options, folder)
+    console.print(f"\n[bold]{one.target}[/bold], {one.seconds / 60:.1f} minutes")
+    for part in report.tables(one.measured, options.timeout):
+        console.print(part)
+    growth = documents.document(one.target, facts, one.measured, options, one.seconds)["growth"]
+    for line in (*growth, *report.memory_lines(one.measured)):
+        console.print(line)
+    problems = [*report.problems(one.measured), *map(report.problem, one.unmeasured)]
+    for panel in problems:
+        console.print(panel)
+    return len(problems)

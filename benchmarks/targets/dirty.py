@@ -1,0 +1,101 @@
+"""Finding wrong cells with laws learnt from the dirty table alone: precision and recall against a clean twin, or against planted errors.
+
+``suspects`` are what ``Result.suspects`` gives for the best approximate functional dependencies. ``exceptions``, for comparison, are all
+rows that some rule would have to lose, and of them the cells that it compares (the right side, of a functional dependency).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import Any
+
+from benchmarks.case import Case, Comparison, Contender, Options
+from benchmarks.tables import dirty
+
+ERROR = 0.05
+OTHER_ERRORS = (0.02, 0.1)
+BEST = 100  # laws that are looked at
+FEW = 20  # of other kinds
+OTHER_KINDS = ("key", "od", "dc")
+
+
+class Found(Case):
+    """Learn, check, point at cells."""
+
+    def __init__(self, table: str, how: str = "suspects", kind: str = "fd", error: float = ERROR, nulls: str = "equal") -> None:
+        self.name, self.how, self.kind, self.error, self.nulls = table, how, kind, error, nulls
+
+    def prepare(self) -> None:
+        self.dirty = dirty.dirty(self.name)
+        self.table = self.dirty.table
+
+    def warm(self) -> None:
+        self._cells(self.table.slice(0, 300))
+
+    def run(self) -> set[tuple[int, str]]:
+        return self._cells(self.table)
+
+    def in_short(self, found: set[tuple[int, str]]) -> dict[str, Any]:
+        wrong = self.dirty.wrong
+        spoken_of = {column for _, column in found}
+        return {
+            "cells": measured(found, wrong),
+            "rows": measured({row for row, _ in found}, {row for row, _ in wrong}),
+            "columns with suspects": measured(found, {(row, column) for row, column in wrong if column in spoken_of}),
+        }
+
+    def _cells(self, table: Any) -> set[tuple[int, str]]:
+        import rowlaw
+
+        best = BEST if self.kind == "fd" else FEW
+        laws = rowlaw.discover(table, kinds=(self.kind,), error=self.error, nulls=self.nulls, top=best, progress=False)
+        result = rowlaw.check(table, laws, progress=False)
+        try:
+            if self.how == "suspects":
+                found = result.suspects()
+                return set(zip(found["row"].to_pylist(), found["column"].to_pylist(), strict=True))
+            return _exceptions(result)
+        finally:
+            result.close()
+
+
+def _exceptions(result: Any) -> set[tuple[int, str]]:
+    from rowlaw.violations.removal import rows_to_remove
+
+    found = set()
+    for verdict in result.verdicts:
+        columns = (verdict.rule.right,) if verdict.rule.kind == "fd" else verdict.rule.columns
+        rows = rows_to_remove(result.engine, verdict.rule, verdict.found).rows.tolist()
+        found |= {(row, column) for row in rows for column in columns}
+    return found
+
+
+def measured(found: Collection[Hashable], wrong: Collection[Hashable]) -> dict[str, float]:
+    """Precision, recall and F1.
+
+    >>> measured({1, 2, 3, 4}, {3, 4, 5})
+    {'wrong': 3, 'found': 4, 'right': 2, 'precision': 0.5, 'recall': 0.6667, 'f1': 0.5714}
+    """
+    right = len(set(found) & set(wrong))
+    shares = {
+        "precision": right / max(1, len(found)),
+        "recall": right / max(1, len(wrong)),
+        "f1": 2 * right / max(1, len(found) + len(wrong)),
+    }
+    return {"wrong": len(wrong), "found": len(found), "right": right, **{name: round(share, 4) for name, share in shares.items()}}
+
+
+def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+    """Suspects of every table, at other limits and meanings of null where there is a twin; then what exceptions alone would say."""
+    tables = dirty.names()
+    twins = [name for name in tables if name in dirty.TWINS]
+    found = [_comparison(name, "suspects") for name in tables]
+    found += [_comparison(name, "suspects", error=error) for name in twins for error in OTHER_ERRORS]
+    found += [_comparison(name, "suspects", nulls="unknown") for name in twins]
+    found += [_comparison(name, "exceptions") for name in tables]
+    return found + [_comparison(name, "exceptions", kind=kind) for name in twins for kind in OTHER_KINDS]
+
+
+def _comparison(table: str, how: str, **params: Any) -> Comparison:
+    told = "".join(f", {name} {value}" for name, value in params.items())
+    return Comparison(f"{how}, {table}{told}", Contender("rowlaw", f"{__name__}:Found", {"table": table, "how": how, **params}))
