@@ -439,6 +439,31 @@ def _groups(columns: Sequence[str], table: Table, nulls: Nulls) -> list[list[int
     return list(groups.values())
 
 
+def suspects(rules: Mapping[FunctionalDependency, bool], table: Table, nulls: Nulls) -> dict[tuple[int, str], tuple[int, int]]:
+    """Cells that more dependencies contradict than confirm, with the numbers of both; those marked as learnt must say more than chance."""
+    against: Counter[tuple[int, str]] = Counter()
+    backing: Counter[tuple[int, str]] = Counter()
+    for rule, learnt in rules.items():
+        codes = ranks(table[rule.right])
+        known = {row for row in range(row_count(table)) if nulls == "equal" or codes[row] >= 0}
+        groups = [[row for row in group if row in known] for group in _groups(rule.left, table, nulls)]
+        members = [row for group in groups for row in group]
+        shared = [group for group in groups if len(group) > 1]
+        beside = {row: [codes[other] != codes[row] for other in group if other != row] for group in shared for row in group}
+        if not beside:
+            continue
+        differ = sum(Fraction(sum(others), len(others)) for others in beside.values()) / len(beside)
+        pairs = [codes[s] != codes[t] for s in members for t in members if s != t]
+        if learnt and differ > Fraction(sum(pairs), len(pairs)) / 5:
+            continue
+        for group in shared:
+            usual, number = Counter(codes[row] for row in group).most_common(1)[0]
+            if 4 * number >= 3 * len(group):
+                for row in group:
+                    (backing if codes[row] == usual else against)[row, rule.right] += 1
+    return {cell: (votes, backing[cell]) for cell, votes in against.items() if votes > backing[cell]}
+
+
 def _share(rows: int, table: Table) -> float:
     return rows / row_count(table) if row_count(table) else 0.0
 

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rowlaw.engine.engine import Engine, Found, Part
-from rowlaw.rules.model import Column, Rule
+from rowlaw.engine.tasks import ALL
+from rowlaw.output import whole_file
+from rowlaw.rules.model import Column, Rule, about_single_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +35,7 @@ class Clashes:
     @property
     def single(self) -> bool:
         """Whether the rule speaks of single rows."""
-        return all(denial.arity == 1 for denial in self.rule.denials)
+        return about_single_rows(self.rule)
 
     @property
     def values(self) -> list[tuple[str, str, str]]:
@@ -62,13 +64,11 @@ class Clashes:
             columns["t_row"] = relation.row_labels(t)
         for name, row, column in self.values:
             columns[name] = relation.decode(s if row == "s" else t, [column]).column(0).combine_chunks()
-        table = pa.table(columns)
-        # Spark takes text with 32-bit offsets only, and a batch is small
-        fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-        return table.cast(pa.schema(fields))
+        return plain(pa.table(columns))
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        for s, t in self.engine.pairs(self.rule, involved=self.found):
+    def batches(self, part: Part = ALL) -> Iterator[pa.RecordBatch]:
+        """All violations, or those within a part, some at a time."""
+        for s, t in self.engine.pairs(self.rule, part, involved=self.found):
             for start in range(0, len(s), ROWS_PER_GROUP):
                 yield from self.table(s[start : start + ROWS_PER_GROUP], t[start : start + ROWS_PER_GROUP]).to_batches()
 
@@ -119,6 +119,12 @@ class Clashes:
         return frame
 
 
+def plain(table: pa.Table) -> pa.Table:
+    """Spark takes text with 32-bit offsets only; a batch is small enough for them."""
+    fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(fields))
+
+
 @dataclass(frozen=True)
 class _FrameTask:
     relation: Any
@@ -133,32 +139,21 @@ class _FrameTask:
         clashes = Clashes(engine, self.id, self.rule, self.found)
         for batch in batches:
             for task in batch.column(0).to_pylist():
-                part = Part(left=self.found.rows[task :: self.tasks])
-                for s, t in engine.pairs(self.rule, part, involved=self.found):
-                    for start in range(0, len(s), ROWS_PER_GROUP):
-                        yield from clashes.table(s[start : start + ROWS_PER_GROUP], t[start : start + ROWS_PER_GROUP]).to_batches()
+                yield from clashes.batches(Part(left=self.found.rows[task :: self.tasks]))
 
 
 def write(rules: Sequence[Clashes], path: str | os.PathLike[str]) -> int:
     """Stream violations to a Parquet file, which appears under its name only when it is complete. Returns their number."""
-    target = os.fspath(path)
-    part = f"{target}.part"
     empty = np.zeros(0, np.int32)
     single = rules[0].table(empty, empty).schema if len(rules) == 1 else None
     label = rules[0].engine.relation.row_labels(empty).type if rules else pa.int64()
     schema = single or pa.schema([("rule", pa.string()), ("s_row", label), ("t_row", label)])
     written = 0
-    try:
-        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
-            for clashes in rules:
-                for batch in clashes.batches():
-                    writer.write_batch(batch if single else _labelled(batch, clashes.id, schema))
-                    written += batch.num_rows
-        os.replace(part, target)
-    except BaseException:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise
+    with whole_file(path) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+        for clashes in rules:
+            for batch in clashes.batches():
+                writer.write_batch(batch if single else _labelled(batch, clashes.id, schema))
+                written += batch.num_rows
     return written
 
 

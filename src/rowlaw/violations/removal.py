@@ -15,7 +15,7 @@ import numpy as np
 
 from rowlaw.engine.engine import Engine, Found, Part
 from rowlaw.relation import Relation
-from rowlaw.rules.model import FunctionalDependency, Key, OrderCompatible, Rule
+from rowlaw.rules.model import FunctionalDependency, Key, OrderCompatible, Rule, about_single_rows
 
 LISTED = 1 << 20  # pairs that are held in memory at once
 
@@ -56,13 +56,13 @@ def rows_to_remove(engine: Engine, rule: Rule, found: Found | None = None) -> Re
             return Removal(_all_but_most(engine.relation, left, right, found.rows), exact=True)
         case OrderCompatible(context, left, right, descending):
             return Removal(_not_ascending(engine.relation, context, left, right, descending, found.rows), exact=True)
-    if all(denial.arity == 1 for denial in rule.denials):
+    if about_single_rows(rule):
         return Removal(found.rows, exact=True)
     rows, fewest = _cover(engine, rule, found)
     return Removal(rows, exact=len(rows) == fewest)
 
 
-def _groups(relation: Relation, columns: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
+def group_numbers(relation: Relation, columns: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
     """A number for each row: equal for rows that agree on the columns."""
     groups = np.zeros(len(rows), np.int64)
     for name in columns:
@@ -73,14 +73,14 @@ def _groups(relation: Relation, columns: tuple[str, ...], rows: np.ndarray) -> n
 
 def _all_but_first(relation: Relation, columns: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
     """A key is kept by one row of each group: the first."""
-    first = np.unique(_groups(relation, columns, rows), return_index=True)[1]
+    first = np.unique(group_numbers(relation, columns, rows), return_index=True)[1]
     return np.delete(rows, first)
 
 
 def _all_but_most(relation: Relation, left: tuple[str, ...], right: str, rows: np.ndarray) -> np.ndarray:
     """A functional dependency is kept by the rows of each group that have its most frequent value."""
-    groups = _groups(relation, left, rows)
-    _, cells, sizes = np.unique(_groups(relation, (*left, right), rows), return_inverse=True, return_counts=True)
+    groups = group_numbers(relation, left, rows)
+    _, cells, sizes = np.unique(group_numbers(relation, (*left, right), rows), return_inverse=True, return_counts=True)
     order = np.lexsort((cells, -sizes[cells], groups))  # in each group the largest cell comes first
     heads = np.unique(groups[order], return_index=True)[1]
     kept = cells[order][heads]
@@ -89,7 +89,7 @@ def _all_but_most(relation: Relation, left: tuple[str, ...], right: str, rows: n
 
 def _not_ascending(relation: Relation, context: tuple[str, ...], left: str, right: str, descending: bool, rows: np.ndarray) -> np.ndarray:
     """An order compatibility is kept by rows that, sorted by one column, do not descend in the other: as many as there are."""
-    groups = _groups(relation, context, rows)
+    groups = group_numbers(relation, context, rows)
     first, second = relation.codes(left)[rows], relation.codes(right)[rows] * (-1 if descending else 1)
     order = np.lexsort((second, first, groups))
     ends = [*np.flatnonzero(np.diff(groups[order])) + 1, len(rows)]

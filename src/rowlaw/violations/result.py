@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,9 @@ import pyarrow as pa
 from rowlaw.engine.engine import Engine, Found
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules import NamedRule
-from rowlaw.rules.model import Rule
+from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
 from rowlaw.rules.notebook import SHOWN, Code, notebook_table
-from rowlaw.violations.clashes import Clashes
+from rowlaw.violations.clashes import Clashes, plain, write
 from rowlaw.violations.sides import Clash, side_by_side
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BROKEN = 1  # exit code: a rule of severity error is broken
 SAMPLE = 5  # clashes shown per rule
+
+Status = Literal["holds", "tolerated", "warning", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,20 @@ class Verdict:
     def error(self) -> float:
         """Violations as a share of all ordered pairs (of all rows, if the rule speaks of single rows)."""
         n = self.table_rows
-        single = all(d.arity == 1 for d in self.rule.denials)
-        return self.violations / (n if single else n * (n - 1)) if self.violations else 0.0
+        return self.violations / (n if about_single_rows(self.rule) else n * (n - 1)) if self.violations else 0.0
 
     @property
     def broken(self) -> bool:
         return self.error > self.named.tolerate
+
+    @property
+    def status(self) -> Status:
+        """The verdict in a word. A breach of a rule of severity warn is a warning."""
+        if not self.violations:
+            return "holds"
+        if not self.broken:
+            return "tolerated"
+        return "broken" if self.named.severity == "error" else "warning"
 
     def __str__(self) -> str:
         if not self.violations:
@@ -150,7 +160,7 @@ class Result:
             if tables
             else pa.table({"row": pa.array([], pa.int64()), "rule": pa.array([], pa.string()), "pairs": pa.array([], pa.int64())})
         )
-        return spark.createDataFrame(_plain(whole)).orderBy("pairs", ascending=False)
+        return spark.createDataFrame(plain(whole)).orderBy("pairs", ascending=False)
 
     def worst(self, limit: int = 10) -> list[tuple[Any, int]]:
         """The rows in most violations over all rules: ``(row, pairs)``, worst first."""
@@ -162,13 +172,28 @@ class Result:
         labels = self.engine.relation.row_labels(np.array(chosen, np.int64)).to_pylist()
         return [(label, int(tally[row])) for label, row in zip(labels, chosen, strict=True)]
 
+    def suspects(self, limit: int | None = None) -> pa.Table:
+        """Cells that are probably wrong, worst first: more of the functional dependencies checked contradict them than confirm them.
+
+        Of the rows that agree on a left side, at least three in four must have one value for the others to be contradicted. Dependencies
+        that were discovered with exceptions count only if they say much more than chance. Columns: ``row``, ``column``, ``value``,
+        ``usual`` (what is expected instead), ``against`` and ``backing`` (numbers of rules).
+
+        >>> from rowlaw import check
+        >>> table = pa.table({"zip": [1, 1, 1, 1, 2, 2], "city": ["Hoboken", "Hobken", "Hoboken", "Hoboken", "Chicago", "Chicago"]})
+        >>> check(table, "fd (zip) -> city", progress=False).suspects().to_pylist()
+        [{'row': 1, 'column': 'city', 'value': 'Hobken', 'usual': 'Hoboken', 'against': 1, 'backing': 0}]
+        """
+        from rowlaw.violations.suspects import suspects
+
+        dependencies = {v.rule: bool(v.named.error) for v in self.verdicts if isinstance(v.rule, FunctionalDependency)}
+        return suspects(self.engine, dependencies, limit)
+
     def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None) -> int:
         """Stream all violations to a Parquet file: of one rule with the compared values, of several as ``rule, s_row, t_row``."""
-        from rowlaw.violations.clashes import write
-
         return write([self._clashes(id) for id in (ids if ids is not None else list(self._by_id))], path)
 
-    def to_dict(self, sample: int = SAMPLE) -> dict[str, Any]:
+    def to_dict(self, sample: int = SAMPLE, suspects: int = 0) -> dict[str, Any]:
         """The JSON document of ``rowlaw check --format json``."""
         return {
             "rows": self.table_rows,
@@ -187,10 +212,11 @@ class Result:
                 }
                 for verdict in self.verdicts
             ],
+            **({"suspects": self.suspects(suspects).to_pylist()} if suspects else {}),
         }
 
-    def to_json(self, sample: int = SAMPLE) -> str:
-        return json.dumps(self.to_dict(sample), default=str, ensure_ascii=False)
+    def to_json(self, sample: int = SAMPLE, suspects: int = 0) -> str:
+        return json.dumps(self.to_dict(sample, suspects), default=str, ensure_ascii=False)
 
     def to_html(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write an HTML report: one file that needs no network. Options are those of :func:`rowlaw.write_report`."""
@@ -204,9 +230,3 @@ class Result:
     def _clashes(self, id: str) -> Clashes:
         verdict = self[id]
         return Clashes(self.engine, verdict.id, verdict.rule, verdict.found)
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """Spark takes text with 32-bit offsets only."""
-    fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(fields))
