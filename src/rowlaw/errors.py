@@ -62,6 +62,10 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "DUPLICATE_RULE_ID": ("rule id {id!r} is used twice{where}; rename one of them", BAD_INPUT),
     # options
     "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
+    # output
+    "FILE_NOT_WRITTEN": ("{path}: the file could not be written, and is as it was before: {problem}", RUN_FAILED),
+    "NO_ROOM": ("the scratch folder {path} has no room: {problem}; free some, or name another folder with ROWLAW_SCRATCH", RUN_FAILED),
+    "SYSTEM_ERROR": ("{problem}", RUN_FAILED),
     # java and spark
     "NO_JAVA": ("Spark needs Java {minimum} or newer, and none was found{found}; install one, or: pip install 'rowlaw[jvm]'", RUN_FAILED),
     "SPARK_FAILED": ("Spark did not start: {problem}", RUN_FAILED),

@@ -15,6 +15,14 @@ from typing import Any
 
 PATIENCE = 2.0  # seconds before anything is shown
 
+_compilations = 0  # kernels being compiled right now: one, and those that it calls
+
+
+def compiling(more: int) -> None:
+    """Kernels begin (1) or end (-1) to be compiled, which happens once for each and makes a phase take longer than it ever will again."""
+    global _compilations  # noqa: PLW0603 - the compiler is one for the process, and so is its lock
+    _compilations += more
+
 
 @dataclass
 class Phase:
@@ -80,13 +88,13 @@ class Progress:
                 if not begin:
                     return
                 if not sys.stderr.isatty():
-                    print(f"rowlaw: {phase.name} ...", file=sys.stderr, flush=True)  # noqa: T201
+                    print(f"rowlaw: {_title(phase)} ...", file=sys.stderr, flush=True)  # noqa: T201
                     phase._shown = None
                     return
                 self._start()
             if self._task is None:
-                self._task = self._bar.add_task(phase.name, total=phase.total, note=phase.note)
-            self._bar.update(self._task, completed=phase.done, total=phase.total, note=phase.note)
+                self._task = self._bar.add_task(_title(phase), total=phase.total, note=phase.note)
+            self._bar.update(self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.note)
 
     def _start(self) -> None:
         from rich.console import Console
@@ -110,3 +118,7 @@ class Progress:
             if self._bar is not None:
                 self._bar.stop()
             self._bar = self._task = None
+
+
+def _title(phase: Phase) -> str:
+    return f"{phase.name}, compiling kernels (once)" if _compilations else phase.name

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.engine import engine as module
+from rowlaw.engine import tasks
 from rowlaw.engine.engine import Engine
 from rowlaw.relation import encode
 from rowlaw.source import open_source
@@ -12,10 +12,10 @@ from tests import naive
 from tests.strategies import nulls, rules, tables, to_arrow
 
 
-@given(data=st.data(), table=tables(min_columns=2), nulls=nulls(), threads=st.integers(1, 2), cut=st.booleans())
+@given(data=st.data(), table=tables(min_columns=2), nulls=nulls(), threads=st.integers(1, 3), cut=st.booleans())
 def test_many_rules_at_once(data, table, nulls, threads, cut):
     chosen = data.draw(st.lists(rules(table), max_size=8))
-    saved, module.SPLIT_SECONDS = module.SPLIT_SECONDS, 0.0 if cut else 1.0
+    saved, tasks.SPLIT_SECONDS = tasks.SPLIT_SECONDS, 0.0 if cut else 1.0
     try:
         with encode(open_source(to_arrow(table))) as relation:
             engine = Engine(relation, nulls, workers=DriverThreads(threads))
@@ -30,4 +30,4 @@ def test_many_rules_at_once(data, table, nulls, threads, cut):
                     pairs = sorted((int(s), int(t)) for batch in engine.pairs(rule, involved=involved) for s, t in zip(*batch, strict=True))
                     assert pairs == sorted((p[0], p[-1]) for p in expected)
     finally:
-        module.SPLIT_SECONDS = saved
+        tasks.SPLIT_SECONDS = saved

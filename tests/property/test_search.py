@@ -10,17 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.discovery import search as module
+from rowlaw.discovery.bitsets import mirrored, one_of_each, pack, unpack
 from rowlaw.discovery.search import (
     Hypergraph,
     branches,
     minimal_edges,
     minimal_hitting_sets,
-    mirrored,
-    one_of_each,
-    pack,
     refine,
     search_branch,
-    unpack,
 )
 
 
@@ -126,8 +123,8 @@ def test_evidence_and_its_symmetry(problem, few_words, threads):
         graph = graph_of(edges, vertices, forbidden, exchange)
         one = minimal_hitting_sets(graph, threads=threads)
     assert as_bits(both.sets) == expected
-    assert as_bits(one.sets) == as_bits(one_of_each(graph, both.sets))
-    assert set(as_bits(one.sets)) | set(as_bits(mirrored(graph, one.sets))) == set(expected)
+    assert as_bits(one.sets) == as_bits(one_of_each(both.sets, exchange))
+    assert set(as_bits(one.sets)) | set(as_bits(mirrored(one.sets, exchange))) == set(expected)
 
 
 @given(st.data(), evidence(nulls=False, max_columns=3))
@@ -141,8 +138,8 @@ def test_symmetry_that_exchanges_columns(data, problem):
     graph = graph_of(edges, 2 * vertices, forbidden, exchange)
     expected = berge(sorted(set(edges)), forbidden)
     found = as_bits(minimal_hitting_sets(graph).sets)
-    assert set(found) | set(as_bits(mirrored(graph, pack(map(members, found), 2 * vertices)))) == set(expected)
-    assert found == as_bits(one_of_each(graph, pack(map(members, expected), 2 * vertices)))
+    assert set(found) | set(as_bits(mirrored(pack(map(members, found), 2 * vertices), exchange))) == set(expected)
+    assert found == as_bits(one_of_each(pack(map(members, expected), 2 * vertices), exchange))
 
 
 @given(st.data(), st.sampled_from([65, 100, 128, 129, 200]), st.integers(1, 2))
@@ -171,7 +168,7 @@ def test_branches_have_each_set_once(problem, many, few_words):
 def test_branches_with_symmetry(problem, many):
     graph = graph_of(*problem)
     parts = [search_branch(graph, branch).sets for branch in branches(graph, many)]
-    found = one_of_each(graph, np.concatenate([*parts, np.zeros((0, graph.edges.shape[1]), np.uint64)]))
+    found = one_of_each(np.concatenate([*parts, np.zeros((0, graph.edges.shape[1]), np.uint64)]), graph.exchange)
     assert as_bits(found) == as_bits(minimal_hitting_sets(graph).sets)
 
 

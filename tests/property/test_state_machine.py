@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rowlaw.discovery import discover
 from rowlaw.maintain import Laws, dictionary, steps, store, table
-from rowlaw.maintain.evolve import KINDS
+from rowlaw.maintain.protocol import KINDS
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.relation import encode
 from rowlaw.rules.implication import canonical

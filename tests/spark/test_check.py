@@ -43,7 +43,7 @@ def relation(table):
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
 def test_tasks_and_threads_agree(spark, relation, nulls, monkeypatch):
-    monkeypatch.setattr("rowlaw.engine.engine.SPLIT_SECONDS", 0.0)  # every rule in pieces
+    monkeypatch.setattr("rowlaw.engine.tasks.SPLIT_SECONDS", 0.0)  # every rule in pieces
     rules = [parse(text) for text in RULES]
     threads = Engine(relation, nulls, workers=DriverThreads(1)).count(rules)
     tasks = Engine(relation, nulls, workers=SparkTasks(spark)).count(rules)
@@ -56,9 +56,9 @@ def test_tasks_and_threads_agree(spark, relation, nulls, monkeypatch):
 def test_who_does_the_work(spark, relation):
     """A local session has the cores that the driver's threads have; only a cluster brings more."""
     engine = Engine(relation)
-    assert isinstance(engine._workers(0.5), DriverThreads)
-    assert isinstance(engine._workers(50.0), DriverThreads)
-    assert isinstance(Engine(relation, workers=SparkTasks(spark))._workers(0.5), SparkTasks)
+    assert isinstance(engine.workers_for(0.5), DriverThreads)
+    assert isinstance(engine.workers_for(50.0), DriverThreads)
+    assert isinstance(Engine(relation, workers=SparkTasks(spark)).workers_for(0.5), SparkTasks)
 
 
 def test_progress_of_a_spark_job(spark):

@@ -63,7 +63,7 @@ def test_java_home_comes_first(bare, tmp_path):
 def test_java_on_the_path_is_followed_to_its_home(bare, tmp_path, tools):
     home = fake_java(tmp_path / "jdk", "17.0.2")
     (Path(tools) / "java").symlink_to(home / "bin" / "java")
-    assert java.java_home() == home
+    assert java.find_java().home == home
 
 
 @pytest.mark.parametrize("old", ["11.0.2", "1.8.0_292"])
@@ -72,7 +72,7 @@ def test_too_old_is_skipped(bare, tmp_path, tools, old, release):
     bare.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", old, release=release)))
     new = fake_java(tmp_path / "new", "17", release=release)
     (Path(tools) / "java").symlink_to(new / "bin" / "java")
-    assert java.java_home() == new
+    assert java.find_java().home == new
 
 
 def test_none_says_what_was_seen(bare, tmp_path):

@@ -1,5 +1,5 @@
 """The command line. Results go to stdout, progress and messages to stderr."""
 
-from rowlaw.cli.app import main
+from rowlaw.cli.process import main
 
 __all__ = ["main"]

@@ -1,8 +1,8 @@
 """The commands, and what happens to errors. Everything heavy is imported inside the commands, so that help is quick."""
 
-from __future__ import annotations
-
+import io
 import sys
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -47,25 +47,23 @@ def demo(
 
 
 @app.command(epilog="Example: rowlaw check people.csv --rule 'fd (zip) -> city' --rule 'key (id)'")
+@options.unfolded
 def check(
     source: options.Source,
     rules: Annotated[str | None, typer.Argument(help="A rule file (YAML).")] = None,
     rule: Annotated[list[str] | None, typer.Option("--rule", help="A rule. Repeatable.")] = None,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
-    columns: options.Columns = None,
-    types: options.Types = None,
+    *,
+    table: options.Table,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show per rule.", min=0)] = 3,
+    suspects: Annotated[
+        int, typer.Option("--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0)
+    ] = 0,
     violations: Annotated[str | None, typer.Option("--violations", help="Write all violations to this Parquet file.")] = None,
     format: Annotated[str, typer.Option("--format", help="table, json, csv, markdown, junit or github.")] = "table",
     out: options.Out = None,
     master: options.Master = None,
-    source_format: options.SourceFormat = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    option: options.Jdbc = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Count every violation of every rule and show the worst.
@@ -73,71 +71,58 @@ def check(
     Exit code 0: all rules hold. 1: a rule of severity error is broken. 2: bad usage, rule or input. 3: the run failed.
     """
     options.chosen(format, "--format", options.CHECK_FORMATS)
-    file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
-    reading = options.reading(columns, types, **file)
+    options.outputs(out, violations)
+    reading = table.reading()
     from rowlaw.cli.check import run
 
-    printed: dict[str, Any] = {"sample": sample, "violations": violations, "format": format, "out": out, "quiet": quiet}
+    printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations}
+    printed |= {"format": format, "out": out, "quiet": quiet}
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
 
 
 @app.command(epilog="Example: rowlaw discover people.csv --top 20 --rules laws.yaml")
+@options.unfolded
 def discover(
     source: options.Source,
-    kinds: Annotated[str, typer.Option("--kinds", help="Kinds of rules, with commas.")] = "key,fd,od,dc",
-    error: Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")] = 0.0,
-    top: Annotated[int | None, typer.Option("--top", help="Show so many of the best rules.", show_default="all", min=1)] = None,
+    kinds: options.Kinds = options.ALL_KINDS,
+    error: options.Error = 0.0,
+    top: options.Top = None,
     nulls: options.NullsOption = None,
-    columns: options.Columns = None,
-    types: options.Types = None,
     row_id: options.RowId = None,
-    cross: Annotated[bool, typer.Option("--cross/--no-cross", help="Compare different columns with each other.")] = True,
-    overlap: Annotated[float, typer.Option("--overlap", help="Share of values that two columns must have in common to be compared.")] = 0.3,
-    order_strings: Annotated[bool, typer.Option("--order-strings", help="Order texts too.")] = False,
-    single_row: Annotated[bool, typer.Option("--single-row", help="Also comparisons within one row.")] = False,
-    constants: Annotated[
-        float | None, typer.Option("--constants", help="Also literals: values that this share of the rows has.", show_default="none")
-    ] = None,
+    *,
+    table: options.Table,
+    space: options.Space,
     strategy: Annotated[str, typer.Option("--strategy", help="auto, pairs, sample or levels.")] = "auto",
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", help="Seconds after which what is proven is shown.", show_default="none")
     ] = None,
-    rules: Annotated[str | None, typer.Option("--rules", help="Write the rules to this file, for rowlaw check.")] = None,
+    rules: options.RulesOut = None,
     format: Annotated[str, typer.Option("--format", help="table, json, csv or markdown.")] = "table",
     out: options.Out = None,
     master: options.Master = None,
-    source_format: options.SourceFormat = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    option: options.Jdbc = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Find all minimal laws that the rows obey, the ones worth reading first. Ctrl-C shows what is proven so far."""
     options.chosen(format, "--format", options.RULE_FORMATS)
-    file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
+    options.outputs(out, rules)
     chosen: dict[str, Any] = {
-        "kinds": options.names(kinds),
+        "kinds": options.kinds(kinds),
         "error": error,
         "top": top,
         "nulls": options.meaning(nulls) or "unknown",
         "row_id": row_id,
-        "cross": cross,
-        "overlap": overlap,
-        "order_strings": order_strings,
-        "single_row": single_row,
-        "constants": constants,
         "strategy": strategy,
         "time_limit": time_limit,
+        **asdict(space),
+        **table.reading(),
     }
-    chosen |= options.reading(columns, types, **file)
     from rowlaw.cli.discover import run
 
     raise typer.Exit(run(source, master, format=format, out=out, rules_file=rules, quiet=quiet, options=chosen))
 
 
 @app.command(epilog="Example: rowlaw explain people.csv 'fd (zip) -> city'")
+@options.unfolded
 def explain(
     source: Annotated[str, typer.Argument(help="The table; without one, the rule alone is put in words and in SQL.")],
     rule: Annotated[
@@ -146,29 +131,25 @@ def explain(
     rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="discover")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only what it means and how it would be checked.")] = False,
     state: Annotated[str | None, typer.Option("--state", help="A state: when its rule was born and retired, and by which rows.")] = None,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery.")] = 60.0,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery.")] = options.TIME_LIMIT,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show.", min=0)] = 3,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
-    columns: options.Columns = None,
-    types: options.Types = None,
+    *,
+    table: options.Table,
     format: options.Format = "table",
     out: options.Out = None,
     master: options.Master = None,
-    source_format: options.SourceFormat = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    option: options.Jdbc = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Explain a rule: why it ranks where it does, what breaks it, which rows would have to go, its plan, its words, its SQL."""
-    options.chosen(format, "--format", ("table", "json"))
+    options.chosen(format, "--format", options.FORMATS)
+    options.outputs(out)
+    given: dict[str, Any] = {"format": format, "out": out}
     if state is not None:
         from rowlaw.cli.show import explain as explain_of_state
 
-        explain_of_state(state, rule or source)
+        explain_of_state(state, rule or source, **given)
         return
     from rowlaw.cli import explain as explaining
 
@@ -176,43 +157,38 @@ def explain(
     if rule is None:
         if plan:
             raise RowlawError("BAD_OPTION", option="--plan", value=True, problem="a plan depends on the table: rowlaw explain SOURCE RULE")
-        explaining.meaning(source, meant or "unknown")
+        explaining.meaning(source, meant or "unknown", **given)
         return
-    file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
-    reading = options.reading(columns, types, **file)
+    reading = table.reading()
     if plan:
-        explaining.plan(source, rule, rules, meant, reading)
+        explaining.plan(source, rule, rules, meant, reading, **given)
         return
-    given: dict[str, Any] = {"rules": rules, "nulls": meant, "row_id": row_id, "time_limit": time_limit, "sample": sample, **reading}
-    raise typer.Exit(explaining.run(source, rule, master, format=format, out=out, quiet=quiet, options=given))
+    told: dict[str, Any] = {"rules": rules, "nulls": meant, "row_id": row_id, "time_limit": time_limit, "sample": sample, **reading}
+    explaining.run(source, rule, master, quiet=quiet, options=told, **given)
 
 
 @app.command(epilog="Example: rowlaw report people.csv laws.yaml --out report.html")
+@options.unfolded
 def report(
     source: options.Source,
     rules: Annotated[str | None, typer.Argument(help="A rule file (YAML).", show_default="the rules of --state, else discover")] = None,
     out: Annotated[str, typer.Option("--out", "-o", help="The HTML file to write.")] = "report.html",
     state: Annotated[str | None, typer.Option("--state", help="A state: adds when its rules were born and retired.")] = None,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery, when no rules are given.")] = 60.0,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery, if no rules are given.")] = options.TIME_LIMIT,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
-    columns: options.Columns = None,
-    types: options.Types = None,
+    *,
+    table: options.Table,
     master: options.Master = None,
-    source_format: options.SourceFormat = None,
-    delimiter: options.Delimiter = None,
-    quote: options.Quote = None,
-    header: options.Header = None,
-    encoding: options.Encoding = None,
-    option: options.Jdbc = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Write an HTML report of a check: one file that opens without a network. Exit codes are those of check."""
-    file = {"format": source_format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding, "option": option}
+    options.outputs(out)
     given: dict[str, Any] = {"nulls": options.meaning(nulls), "row_id": row_id, "master": master, "quiet": quiet, "time_limit": time_limit}
+    reading = table.reading()
     from rowlaw.cli.report import run
 
-    raise typer.Exit(run(source, rules, out=out, state=state, reading=options.reading(columns, types, **file), **given))
+    raise typer.Exit(run(source, rules, out=out, state=state, reading=reading, **given))
 
 
 @app.command(epilog="Example: rowlaw export laws.yaml --to dbt --table people --out dbt_project")
@@ -245,6 +221,7 @@ def import_(
     ] = None,
 ) -> None:
     """Read rules in the notation of Desbordante or Metanome."""
+    options.outputs(out)
     from rowlaw.cli.export import run_import
 
     run_import(file, out=out, columns=options.names(columns), nulls=options.meaning(nulls))
@@ -255,6 +232,8 @@ register_upkeep(app)
 
 def main() -> None:
     """Run the command line. Exit codes: 0 good, 1 a rule is broken, 2 bad usage, rule or input, 3 the run failed."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show must not stop the run
     try:
         app()
     except RowlawError as error:
@@ -263,6 +242,9 @@ def main() -> None:
     except BrokenPipeError:  # the reader of stdout (`| head`) has seen enough
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # what no part has named: a disk that fails, a file that goes while it is read
+        print(RowlawError("SYSTEM_ERROR", problem=error), file=sys.stderr)
+        sys.exit(RUN_FAILED)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(RUN_FAILED)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import os
-import shlex
-import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from rowlaw.cli.formats import check_text, word
+from rowlaw.cli.formats import check_text
 from rowlaw.cli.options import started, write
+from rowlaw.cli.page import Page, command
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
 from rowlaw.violations import Result, Verdict, check
@@ -35,6 +32,7 @@ def run(
     reading: dict[str, Any],
     *,
     sample: int,
+    suspects: int,
     violations: str | None,
     format: str,
     out: str | None,
@@ -45,13 +43,11 @@ def run(
     result = check(source, rules, row_id=row_id, session=started(master), progress=not quiet, **reading)
     try:
         if violations is not None:
-            if not os.path.isdir(os.path.dirname(violations) or "."):
-                raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(violations), hint=": the folder for --violations does not exist")
             result.write_violations(violations)
         if format == "table":
-            text = _text(result, sample, out)
+            text = _text(result, sample, suspects, out)
         else:
-            text = result.to_json(sample) if format == "json" else check_text(result, format, sample=sample, source=source)
+            text = result.to_json(sample, suspects) if format == "json" else check_text(result, format, sample=sample, source=source)
         write(text, out)
         return result.exit_code
     finally:
@@ -68,12 +64,8 @@ def _rules(file: str | None, texts: list[str], nulls: Nulls | None) -> RuleSet:
     return RuleSet((*given, *more), given.nulls, given.settings)
 
 
-def _text(result: Result, sample: int, out: str | None) -> str:
-    terminal = out is None and sys.stdout.isatty()
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer, force_terminal=terminal, width=None if terminal else WIDE, highlight=False, color_system="auto" if terminal else None
-    )
+def _text(result: Result, sample: int, suspects: int, out: str | None) -> str:
+    console = Page(out, WIDE)
     console.print(_verdicts(result))
     for verdict in sorted(result.broken, key=lambda v: -v.violations)[:SHOWN_RULES]:
         if sample:
@@ -81,10 +73,12 @@ def _text(result: Result, sample: int, out: str | None) -> str:
     worst = result.worst(5)
     if worst:
         console.print(Text("\nrows in most violations: ") + Text(", ".join(f"{row} ({pairs:,})" for row, pairs in worst)))
+    if suspects:
+        console.print(Text("\ncells that are probably wrong"), _suspects(result, suspects), sep="\n")
     took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in result.seconds.items())
     console.print(Text(f"\n{result.table_rows:,} rows; {took}", style="dim"))
-    console.print(Text(f"again: {shlex.join(['rowlaw', *sys.argv[1:]])}", style="dim"), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+    console.print(Text(f"again: {command()}", style="dim"), soft_wrap=True)
+    return console.text
 
 
 def _verdicts(result: Result) -> Table:
@@ -93,7 +87,16 @@ def _verdicts(result: Result) -> Table:
         next(c for c in table.columns if c.header == column).justify = "right"
     for verdict in result.verdicts:
         law = Text(" ".join(str(verdict.named.rule).split()))
-        table.add_row(Text(verdict.id), Text(word(verdict), STYLES[word(verdict)]), f"{verdict.violations:,}", f"{verdict.rows:,}", law)
+        status = Text(verdict.status, STYLES[verdict.status])
+        table.add_row(Text(verdict.id), status, f"{verdict.violations:,}", f"{verdict.rows:,}", law)
+    return table
+
+
+def _suspects(result: Result, number: int) -> Table:
+    """Cells, what would be expected instead, and how many rules are for that and for the cell."""
+    table = Table("row", "column", "value", "usual", "against", "backing", box=None, pad_edge=False, header_style="bold")
+    for cell in result.suspects(number).to_pylist():
+        table.add_row(*(Text(printed(value)) for value in cell.values()))
     return table
 
 

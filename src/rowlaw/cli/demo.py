@@ -16,11 +16,13 @@ from rich.text import Text
 
 from rowlaw.cache import numba_cache
 from rowlaw.cli.check import clash_grid
+from rowlaw.cli.page import trimmed
 from rowlaw.cli.stories import PACKAGE, Story, installed, story
 from rowlaw.discovery import discover
 from rowlaw.discovery.together import most_specific
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws
+from rowlaw.output import write_text
 from rowlaw.relation import encode
 from rowlaw.report import write_report
 from rowlaw.rules import Denial, Rule, RuleSet, english
@@ -66,15 +68,19 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False) -> None:
 
 
 def _fresh(folder: str) -> Path:
-    """An empty folder: one that is not there yet, or that an earlier demo has left."""
+    """An empty folder: one that is not there yet, or that an earlier demo has left, finished or not."""
     home = Path(folder)
     mark = home / "README.txt"
     if home.exists():
-        if not (mark.is_file() and mark.read_text() == MARK):
+        if not home.is_dir() or (any(home.iterdir()) and not (mark.is_file() and mark.read_text() == MARK)):
             raise RowlawError("BAD_OPTION", option="--folder", value=folder, problem="it is there already, and no demo made it")
-        shutil.rmtree(home)
-    home.mkdir(parents=True)
-    mark.write_text(MARK)
+        for path in home.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path != mark:  # by which a demo that is stopped here is known again
+                path.unlink()
+    home.mkdir(parents=True, exist_ok=True)
+    write_text(mark, MARK)
     return home
 
 
@@ -87,7 +93,7 @@ def _say(console: Console, what: RenderableType, *, soft_wrap: bool = False) -> 
     """Print at once, without the blanks that fill the last column of a table."""
     with console.capture() as captured:
         console.print(what, soft_wrap=soft_wrap)
-    print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")), flush=True)
+    print(trimmed(captured.get().rstrip("\n")), flush=True)
 
 
 def _step(console: Console, title: str, commands: list[str]) -> None:

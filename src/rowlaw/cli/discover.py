@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import shlex
 import sys
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rowlaw.cli.formats import rules_csv, rules_markdown
 from rowlaw.cli.options import started, write
+from rowlaw.cli.page import Page, command
 from rowlaw.discovery import Discovery, discover
 
 WIDE = 120  # columns when the output is not a terminal
@@ -44,11 +42,7 @@ def _written(found: Discovery, format: str, out: str | None) -> str:
 
 
 def _text(found: Discovery, out: str | None) -> str:
-    terminal = out is None and sys.stdout.isatty()
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer, force_terminal=terminal, width=None if terminal else WIDE, highlight=False, color_system="auto" if terminal else None
-    )
+    console = Page(out, WIDE)
     hidden = {id for ids in found.folded.values() for id in ids}
     table = Table("rule", "score", "law", "why", box=None, pad_edge=False, header_style="bold")
     for rule in found:
@@ -70,5 +64,5 @@ def _text(found: Discovery, out: str | None) -> str:
     shown = f"{len(found):,} of " if len(found) < found.total else ""
     summary = f"{shown}{found.total:,} minimal rules over {found.predicates} predicates in {found.rows:,} rows{partial}"
     console.print(Text(f"\n{summary}\nstrategy {found.strategy}: {found.why}\n{took}", style="dim"), soft_wrap=True)
-    console.print(Text(f"again: {shlex.join(['rowlaw', *sys.argv[1:]])}", style="dim"), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+    console.print(Text(f"again: {command()}", style="dim"), soft_wrap=True)
+    return console.text

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from rowlaw.cli.check import clash_grid
 from rowlaw.cli.options import started, write
+from rowlaw.cli.page import Page
 from rowlaw.discovery.rank import WEIGHTS, Rank
 from rowlaw.engine.engine import Engine
 from rowlaw.errors import RowlawError
@@ -29,51 +28,46 @@ WIDE = 110  # columns when the output is not a terminal
 MEANING = {
     "succinctness": "how short it is beside the shortest rule there can be",
     "coverage": "how near the pairs of rows come to breaking it, on average",
-    "surprise": "how many pairs would break it by chance, on a logarithmic scale",
+    "surprise": "how many pairs would break it by chance and do not, on a logarithmic scale",
 }
 
 
-def meaning(text: str, nulls: Nulls) -> None:
+def meaning(text: str, nulls: Nulls, *, format: str, out: str | None) -> None:
     """What a rule means, without a table."""
     if looks_like_an_id(text):
         raise RowlawError("BAD_OPTION", option="rule", value=text, problem="an id needs a table: rowlaw explain SOURCE RULE")
     rule = parse_located(text).rule
-    _meaning(rule, sql(rule, "table", nulls=nulls))
+    _tell(rule, sql(rule, "table", nulls=nulls), None, format, out)
 
 
-def plan(source: str, text: str, rules: str | None, nulls: Nulls | None, reading: dict[str, Any]) -> None:
+def plan(source: str, text: str, rules: str | None, nulls: Nulls | None, reading: dict[str, Any], *, format: str, out: str | None) -> None:
     """What a rule means and how its violations would be found; nothing is counted."""
     known = load(rules) if rules is not None else RuleSet()
     parsed = (known[text].origin or known[text].rule) if text in known else parse_located(text)
     wanted = nulls or known.nulls
     with encode(open_source(source, **reading)) as relation:
         rule = bind(parsed, relation.types)
-        _meaning(rule, query(relation, rule, wanted))
-        print("plan:")
-        print(Engine(relation, wanted).explain(rule))
+        _tell(rule, query(relation, rule, wanted), Engine(relation, wanted).explain(rule), format, out)
 
 
-def _meaning(rule: Rule, text: str) -> None:
-    print(f"rule:     {rule}")
-    print(f"in words: {english(rule)}")
-    for denial in rule.denials:
-        print(f"denial:   {denial}")
-    print("sql:")
-    print(text)
+def _tell(rule: Rule, query: str, plan: str | None, format: str, out: str | None) -> None:
+    denials = [str(denial) for denial in rule.denials]
+    if format == "json":
+        told = {"kind": rule.kind, "rule": str(rule), "sentence": english(rule), "denials": denials}
+        write(json.dumps({**told, **({"plan": plan} if plan is not None else {}), "sql": query}, ensure_ascii=False), out)
+        return
+    lines = [f"rule:     {rule}", f"in words: {english(rule)}", *(f"denial:   {denial}" for denial in denials), "sql:", query]
+    write("\n".join([*lines, *(["plan:", plan] if plan is not None else [])]), out)
 
 
-def run(source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> int:
+def run(source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> None:
+    """Explain a rule on a table."""
     found = explain(source, text, session=started(master), progress=not quiet, **options)
     write(json.dumps(found.to_dict(), ensure_ascii=False, default=str) if format == "json" else _text(found, out), out)
-    return 0
 
 
 def _text(found: Explanation, out: str | None) -> str:
-    terminal = out is None and sys.stdout.isatty()
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer, force_terminal=terminal, width=None if terminal else WIDE, highlight=False, color_system="auto" if terminal else None
-    )
+    console = Page(out, WIDE)
     console.print(Text(found.named.id, style="bold"), Text(f" {found.rule}"), soft_wrap=True)
     console.print(Text(english(found.rule)))
     for title, body in _parts(found):
@@ -82,7 +76,7 @@ def _text(found: Explanation, out: str | None) -> str:
     # a query is copied: it is not broken to fit
     console.print(Text("\nits plan", style="bold"), Text("\n" + _indented(found.plan)), sep="", soft_wrap=True)
     console.print(Text("\nits violations in SQL", style="bold"), Text("\n" + _indented(found.sql)), sep="", soft_wrap=True)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+    return console.text
 
 
 def _indented(text: str) -> str:

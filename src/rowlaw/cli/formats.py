@@ -33,19 +33,10 @@ def check_text(result: Result, format: str, *, sample: int, source: str) -> str:
             return check_github(result, sample)
 
 
-def word(verdict: Verdict) -> str:
-    """The verdict in a word: holds, tolerated, warning or broken."""
-    if not verdict.violations:
-        return "holds"
-    if not verdict.broken:
-        return "tolerated"
-    return "broken" if verdict.named.severity == "error" else "warning"
-
-
 def check_csv(result: Result) -> str:
     """A line for each rule."""
     rows = [
-        [v.id, v.rule.kind, word(v), v.violations, v.rows, repr(v.error), v.named.severity, repr(v.named.tolerate), str(v.named.rule)]
+        [v.id, v.rule.kind, v.status, v.violations, v.rows, repr(v.error), v.named.severity, repr(v.named.tolerate), str(v.named.rule)]
         for v in result.verdicts
     ]
     return _csv(["id", "kind", "verdict", "violations", "rows", "error", "severity", "tolerate", "rule"], rows)
@@ -67,7 +58,7 @@ def check_markdown(result: Result, sample: int, source: str) -> str:
     """A summary, a table of the rules, and the clashes of those that are broken."""
     broken = len(result.broken)
     head = f"**{broken:,} of {len(result.verdicts):,} rules broken** in {_text(source)}, {result.table_rows:,} rows"
-    rows = [[_text(v.id), word(v), f"{v.violations:,}", f"{v.rows:,}", _code(str(v.named.rule))] for v in result.verdicts]
+    rows = [[_text(v.id), v.status, f"{v.violations:,}", f"{v.rows:,}", _code(str(v.named.rule))] for v in result.verdicts]
     parts = [head, _table(["rule", "verdict", "violations", "rows", "law"], rows)]
     for verdict in result.broken if sample else ():
         parts.append(f"### {_text(verdict.id)}\n\n{_text(english(verdict.named.rule))}")
@@ -105,7 +96,7 @@ def check_junit(result: Result, sample: int, source: str) -> str:
         if verdict in failed:
             ET.SubElement(case, "failure", {"message": _xml(_summary(verdict)), "type": verdict.rule.kind}).text = _xml("\n".join(lines))
         else:
-            ET.SubElement(case, "system-out").text = _xml("\n".join([f"{word(verdict)}: {_summary(verdict)}", *lines]))
+            ET.SubElement(case, "system-out").text = _xml("\n".join([f"{verdict.status}: {_summary(verdict)}", *lines]))
     ET.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(top, encoding="unicode")
 
@@ -116,7 +107,7 @@ def check_github(result: Result, sample: int) -> str:
     for verdict in result.verdicts:
         if not verdict.violations:
             continue
-        level = {"broken": "error", "warning": "warning", "tolerated": "notice"}[word(verdict)]
+        level = {"broken": "error", "warning": "warning", "tolerated": "notice"}[verdict.status]
         properties = {"title": f"rowlaw: {verdict.id}"}
         origin = verdict.named.origin.source if verdict.named.origin else None
         if origin is not None and origin.file:

@@ -10,12 +10,14 @@ from rowlaw.cli.options import started, write
 from rowlaw.cli.show import document, rules_text
 from rowlaw.maintain import Laws
 
+SHOWN = 20  # rules; `rowlaw show` has all
 
-def run(state: str, source: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> int:
+
+def run(state: str, source: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> None:
+    """Make a state, and show its best rules."""
     laws = Laws.create(state, source, session=started(master), progress=not quiet, **options)
     if format == "json":
         write(json.dumps(document(laws), ensure_ascii=False), out)
-        return 0
+        return
     then = f"then: {shlex.join(['rowlaw', 'apply', state, '--insert', 'FILE'])}"
-    write(f"{rules_text(laws, 20, out)}\n{then}", out)
-    return 0
+    write(f"{rules_text(laws, SHOWN, out)}\n{then}", out)

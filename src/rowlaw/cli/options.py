@@ -1,42 +1,144 @@
-"""Options that mean the same in every command."""
+"""Options that mean the same in every command: each is defined once, and those that always go together are a group.
 
-from __future__ import annotations
+A group is a class whose fields are options. A command that is :func:`unfolded` takes a group as one parameter, where the command line
+takes each of its options. Annotations are evaluated as they stand, here and in the modules that have commands: as texts they would
+each be compiled when the command line starts.
+"""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from rowlaw.errors import RowlawError
+from rowlaw.output import check_place, write_text
 from rowlaw.rules.model import Nulls
 
 CHECK_FORMATS = ("table", "json", "csv", "markdown", "junit", "github")
 RULE_FORMATS = ("table", "json", "csv", "markdown")  # of commands that print rules
+FORMATS = ("table", "json")  # of all others
+ALL_KINDS = "key,fd,od,dc"
+TIME_LIMIT = 60.0  # seconds for discovery where rules are only needed to explain or report others
 
 Source = Annotated[
     str, typer.Argument(help="A file, folder or glob (CSV, Parquet, JSON lines, ORC, Arrow, Delta), a catalog table or a JDBC address.")
 ]
+State = Annotated[str, typer.Argument(help="The folder of the state.")]
 NullsOption = Annotated[
     str | None,
     typer.Option("--nulls", help="Meaning of null: 'unknown' (as in SQL) or 'equal'.", show_default="as the rules say, else unknown"),
 ]
-Columns = Annotated[str | None, typer.Option("--columns", help="Columns to read, by name: a,b.", show_default="all")]
+Kinds = Annotated[str, typer.Option("--kinds", help="Kinds of rules, with commas.")]
+Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
+Top = Annotated[int | None, typer.Option("--top", help="Show so many of the rules.", show_default="all", min=1)]
 Types = Annotated[str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal(10,2).", show_default="inferred")]
 RowId = Annotated[str | None, typer.Option("--row-id", help="Column that names the rows.", show_default="their position, from 0")]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master: local[4], spark://host:7077, sc://host.", show_default="local")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Out = Annotated[str | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
+RulesOut = Annotated[str | None, typer.Option("--rules", help="Write the rules to this file, for rowlaw check.")]
 Format = Annotated[str, typer.Option("--format", help="table or json.")]
-SourceFormat = Annotated[
-    str | None, typer.Option("--source-format", help="csv, tsv, parquet, json, orc, arrow or delta.", show_default="by the file's name")
-]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Between the fields of a CSV file.", show_default="detected")]
-Quote = Annotated[str | None, typer.Option("--quote", help="Around the fields of a CSV file.", show_default="detected")]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether a CSV file begins with names.", show_default="detected")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a CSV file.", show_default="UTF-8 or by its mark")]
-Jdbc = Annotated[list[str] | None, typer.Option("--option", help="Handed to Spark's reader: --option dbtable=sales. Repeatable.")]
+
+
+def _reading(*names: str, help: str, default: str | None = None) -> Any:
+    return typer.Option(*names, help=help, show_default=default or False, rich_help_panel="How the table is read")
+
+
+def _space(*names: str, help: str, default: str | bool = True) -> Any:
+    return typer.Option(*names, help=help, show_default=default, rich_help_panel="Which comparisons rules may make")
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """How the files of a batch are read."""
+
+    source_format: Annotated[
+        str | None, _reading("--source-format", help="csv, tsv, parquet, json, orc, arrow or delta.", default="by the file's name")
+    ] = None
+    delimiter: Annotated[str | None, _reading("--delimiter", help="Between the fields of a CSV file.", default="detected")] = None
+    quote: Annotated[str | None, _reading("--quote", help="Around the fields of a CSV file.", default="detected")] = None
+    header: Annotated[bool | None, _reading("--header/--no-header", help="Whether a CSV file begins with names.", default="detected")] = (
+        None
+    )
+    encoding: Annotated[str | None, _reading("--encoding", help="Of a CSV file.", default="UTF-8 or by its mark")] = None
+
+    def reading(self) -> dict[str, Any]:
+        """As :func:`rowlaw.open_source` takes it."""
+        given = {"format": self.source_format, "delimiter": self.delimiter, "quote": self.quote}
+        return {**given, "header": self.header, "encoding": self.encoding}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(File):
+    """How a table is read."""
+
+    columns: Annotated[str | None, typer.Option("--columns", help="Columns to read, by name: a,b.", show_default="all")] = None
+    types: Types = None
+    option: Annotated[list[str] | None, _reading("--option", help="Handed to Spark's reader: --option dbtable=sales. Repeatable.")] = None
+
+    def reading(self) -> dict[str, Any]:
+        options = {}
+        for text in self.option or ():
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise RowlawError("BAD_OPTION", option="--option", value=text, problem="write name=value")
+            options[name] = value
+        return {**super().reading(), "columns": names(self.columns), "types": pairs(self.types, "--types"), "options": options}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """Which comparisons rules may make; the fields are parameters of :func:`rowlaw.discover`."""
+
+    cross: Annotated[bool, _space("--cross/--no-cross", help="Compare different columns with each other.")] = True
+    overlap: Annotated[float, _space("--overlap", help="Share of values that two columns must have in common to be compared.")] = 0.3
+    order_strings: Annotated[bool, _space("--order-strings", help="Order texts too.")] = False
+    single_row: Annotated[bool, _space("--single-row", help="Also comparisons within one row.")] = False
+    constants: Annotated[
+        float | None, _space("--constants", help="Also literals: values that this share of the rows has.", default="none")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feed:
+    """What a batch says of its rows, and what keeps rows out."""
+
+    change_column: Annotated[
+        str | None, typer.Option("--change-column", help="Column that says insert, update or delete, as in a change feed.")
+    ] = None
+    order_column: Annotated[
+        str | None, typer.Option("--order-column", help="Column by which the changes of a feed are ordered.", show_default="as they come")
+    ] = None
+    guard: Annotated[str | None, typer.Option("--guard", help="A rule file: rows of a batch that break a rule of it are left out.")] = None
+
+
+def unfolded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command for the command line: each of its parameters that is a group becomes the options of the group."""
+    groups: dict[str, Any] = {}
+    parameters = []
+    for parameter in inspect.signature(command).parameters.values():
+        if is_dataclass(parameter.annotation):
+            group = groups[parameter.name] = parameter.annotation
+            parameters += [parameter.replace(name=f.name, annotation=f.type, default=f.default) for f in fields(group)]
+        else:
+            parameters.append(parameter)
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{f.name: given.pop(f.name) for f in fields(group)})
+        command(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def chosen(value: str, option: str, choices: tuple[str, ...]) -> str:
+    """A value that must be one of a few."""
     if value not in choices:
         raise RowlawError("BAD_OPTION", option=option, value=value, problem=f"use one of {', '.join(choices)}")
     return value
@@ -45,6 +147,14 @@ def chosen(value: str, option: str, choices: tuple[str, ...]) -> str:
 def meaning(nulls: str | None) -> Nulls | None:
     """The value of ``--nulls``."""
     return None if nulls is None else cast("Nulls", chosen(nulls, "--nulls", get_args(Nulls)))
+
+
+def kinds(text: str) -> list[str]:
+    """The value of ``--kinds``: which kinds there are is for discovery to say."""
+    found = names(text)
+    if not found:
+        raise RowlawError("BAD_OPTION", option="--kinds", value=text, problem=f"give one at least: {ALL_KINDS}")
+    return found
 
 
 def names(text: str | None) -> list[str] | None:
@@ -80,10 +190,11 @@ def _parts(text: str) -> list[tuple[str, str]]:
     return parts
 
 
-def reading(columns: str | None, types: str | None, **file: Any) -> dict[str, Any]:
-    """The options of :func:`rowlaw.open_source`."""
-    options = dict(option.partition("=")[::2] for option in file.pop("option") or [])
-    return {"columns": names(columns), "types": pairs(types, "--types"), "options": options, **file}
+def outputs(*paths: str | None) -> None:
+    """A file that cannot be written is an error before anything runs."""
+    for path in paths:
+        if path is not None:
+            check_place(path)
 
 
 def write(text: str, out: str | None) -> None:
@@ -91,11 +202,7 @@ def write(text: str, out: str | None) -> None:
     if out is None:
         print(text)
         return
-    import os
-
-    with open(f"{out}.part", "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    os.replace(f"{out}.part", out)
+    write_text(out, f"{text}\n".encode(errors="backslashreplace").decode())  # as stdout shows names that are not Unicode
 
 
 def started(master: str | None) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import Any
 
 from rowlaw.cli.options import started
+from rowlaw.cli.page import command
 from rowlaw.discovery import discover
 from rowlaw.report import write_report
 from rowlaw.rules import Nulls, RuleSet, load
@@ -32,9 +32,9 @@ def run(
     """Check the rules of a file, or discover some, and write the report. The exit code is that of ``rowlaw check``."""
     session = started(master)
     common: dict[str, Any] = {"row_id": row_id, "session": session, "progress": not quiet, **reading}
-    told: dict[str, Any] = {"title": os.path.basename(source.rstrip("/")) or source, "command": shlex.join(["rowlaw", *sys.argv[1:]])}
+    told: dict[str, Any] = {"title": os.path.basename(source.rstrip("/")) or source, "command": command()}
     if state is not None:
-        from rowlaw import Laws
+        from rowlaw.maintain import Laws
 
         laws = Laws.open(state)
         told["history"] = laws.history

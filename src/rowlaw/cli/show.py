@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rowlaw.cli.options import write
+from rowlaw.cli.page import Page
 from rowlaw.errors import RowlawError
-from rowlaw.maintain import Laws
+from rowlaw.maintain import Event, History, Laws
 from rowlaw.rules import english
 
 WIDE = 120  # columns when the output is not a terminal
@@ -21,7 +19,8 @@ WIDE = 120  # columns when the output is not a terminal
 
 def run(
     state: str, *, history: bool, rule: str | None, keys: bool, top: int | None, rules_file: str | None, format: str, out: str | None
-) -> int:
+) -> None:
+    """Show a state."""
     if rule is not None and not history:
         raise RowlawError("BAD_OPTION", option="--rule", value=rule, problem="it chooses among events: give --history too")
     laws = Laws.open(state)
@@ -29,12 +28,9 @@ def run(
         laws.rules.save(rules_file)
     if format == "json":
         write(json.dumps(document(laws, history=history, rule=rule, keys=keys, top=top), ensure_ascii=False), out)
-    elif history:
-        write(_history(laws, rule), out)
-    else:
-        text = rules_text(laws, top, out)
-        write(f"{text}\n{_keys(laws)}" if keys else text, out)
-    return 0
+        return
+    text = _history(laws.history, rule) if history else rules_text(laws, top, out)
+    write(f"{text}\n{_keys(laws)}" if keys else text, out)
 
 
 def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys: bool = False, top: int | None = None) -> dict[str, Any]:
@@ -48,18 +44,7 @@ def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys
         "nulls": laws.nulls,
         "batch": laws.batch,
         "total": len(rules),
-        "rules": [
-            {
-                "id": r.id,
-                "kind": r.kind,
-                "rule": str(r.rule),
-                "predicates": [[str(p.left), p.op.symbol, str(p.right)] for d in r.rule.denials for p in d.predicates],
-                "error": r.error,
-                "support": r.support,
-                "score": r.score,
-            }
-            for r in rules.rules[:top]
-        ],
+        "rules": [named.to_dict() for named in rules.rules[:top]],
     }
     if history:
         past = laws.history
@@ -67,7 +52,7 @@ def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys
             {"batch": b.number, "id": b.id, "at": b.at.isoformat(), "inserted": b.inserted, "deleted": b.deleted, "rules": b.rules}
             for b in past.batches
         ]
-        found["history"] = [event.to_dict() for event in (past.events if rule is None else past.of(rule))]
+        found["history"] = [event.to_dict() for event in _events(past, rule)]
     if keys:
         found["keys"] = [list(key) for key in laws.keys]
         found["non_keys"] = [list(key) for key in laws.non_keys]
@@ -77,11 +62,7 @@ def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys
 def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
     """The rules as a table, and a line about the state."""
     rules = laws.rules
-    terminal = out is None and sys.stdout.isatty()
-    buffer = io.StringIO()
-    console = Console(
-        file=buffer, force_terminal=terminal, width=None if terminal else WIDE, highlight=False, color_system="auto" if terminal else None
-    )
+    console = Page(out, WIDE)
     table = Table("rule", "kind", "law", box=None, pad_edge=False, header_style="bold")
     for named in rules.rules[:top]:
         table.add_row(named.id, named.kind, Text(str(named.rule)))
@@ -89,27 +70,33 @@ def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
     shown = f"{top:,} of " if top is not None and top < len(rules) else ""
     batches = f"{laws.batch:,} batch{'' if laws.batch == 1 else 'es'} applied"
     console.print(Text(f"\n{shown}{len(rules):,} minimal rules of {laws.table.living:,} rows; {batches}", style="dim"), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().split("\n"))
+    return console.text
 
 
-def explain(state: str, id: str) -> None:
+def explain(state: str, id: str, *, format: str, out: str | None) -> None:
     """What a rule of a state means, whether it holds, and what happened to it."""
-    laws = Laws.open(state)
-    past = _history(laws, id)
-    last = laws.history.of(id)[-1]
-    print(f"rule:     {last.rule}")
-    print(f"in words: {english(last.rule)}")
-    print(f"now:      {'holds' if last.kind == 'born' else 'retired'}")
-    print(past)
+    past = Laws.open(state).history
+    events = _events(past, id)
+    last = events[-1]
+    now = "holds" if last.kind == "born" else "retired"
+    if format == "json":
+        told = {"id": id, "kind": last.rule.kind, "rule": str(last.rule), "sentence": english(last.rule), "now": now}
+        write(json.dumps({**told, "history": [event.to_dict() for event in events]}, ensure_ascii=False), out)
+        return
+    head = [f"rule:     {last.rule}", f"in words: {english(last.rule)}", f"now:      {now}"]
+    write("\n".join([*head, _history(past, id)]), out)
 
 
-def _history(laws: Laws, rule: str | None) -> str:
-    from rowlaw.cli.apply import event_lines
-
-    past = laws.history
+def _events(past: History, rule: str | None) -> tuple[Event, ...]:
+    """What happened to all rules, or to one."""
     events = past.events if rule is None else past.of(rule)
     if rule is not None and not events:
         raise RowlawError("UNKNOWN_RULE", id=rule, hint=": no rule of this state ever had it")
+    return events
+
+
+def _history(past: History, rule: str | None) -> str:
+    events = _events(past, rule)
     lines = []
     for batch in past.batches:
         mine = [event for event in events if event.batch.number == batch.number]
@@ -120,10 +107,12 @@ def _history(laws: Laws, rule: str | None) -> str:
             f"{batch.at:%Y-%m-%d %H:%M:%S} batch {batch.number}{name}: +{batch.inserted:,} -{batch.deleted:,} rows, {batch.rules:,} rules"
         )
         for event in mine:
-            lines += event_lines(event, "  ")
+            lines += [f"  {line}" for line in event.lines()]
     return "\n".join(lines)
 
 
 def _keys(laws: Laws) -> str:
+    if "key" not in laws.options["kinds"]:
+        return "keys are not kept current: they are not among the --kinds of this state"
     lines = [f"unique:     {', '.join(key)}" for key in laws.keys]
     return "\n".join([*lines, *(f"not unique: {', '.join(key)}" for key in laws.non_keys)])

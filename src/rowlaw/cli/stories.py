@@ -52,7 +52,7 @@ def story(name: str) -> Story:
     told: dict[str, Any] = yaml.safe_load((data / "demo.yaml").read_text("utf-8"))[name]
     folder = _folder(told["package"]) if "package" in told else Path(str(data))
     table = _read(folder / told["file"])
-    rules = RuleSet(tuple(NamedRule(id, next(iter(RuleSet.of(r["rule"]))).rule, because=r["because"]) for id, r in told["rules"].items()))
+    rules = RuleSet(tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in told["rules"].items()))
     damaged, planted = _plant(table, told["row_id"], told["planted"])
     arriving = _rows(told["arriving"], table.schema)
     return Story(name, told["about"], told["row_id"], table, rules, parse(told["nearly"]), planted, damaged, arriving)

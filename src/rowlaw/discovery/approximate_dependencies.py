@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rowlaw.discovery.bitsets import pack
 from rowlaw.discovery.goals import Dependencies, Goal, Goals
-from rowlaw.discovery.search import pack
 from rowlaw.engine.contexts import Contexts, Question, Target, count
 from rowlaw.engine.engine import Engine
 from rowlaw.progress import Phase, Progress
@@ -85,8 +85,9 @@ class Approximate:
             return
         rows = max(1, self.engine.relation.rows)
         questions = [Question(context, tuple(targets)) for context, targets in new.items()]
-        for question, numbers in zip(questions, count(self.engine, self.contexts, questions), strict=True):
-            for target, number in zip(question.targets, numbers, strict=True):
+        answers = count(self.engine, self.contexts, questions, lambda: self.deadline.passed)
+        for question, numbers in zip(questions, answers, strict=True):
+            for target, number in zip(question.targets, numbers, strict=False):  # an answer is empty where time did not suffice
                 self._shares[target, frozenset(question.context)] = number / rows
 
     def _errors(self) -> dict[Rule, float]:

@@ -16,6 +16,8 @@ from itertools import combinations
 
 import numpy as np
 
+from rowlaw.discovery import bitsets
+from rowlaw.discovery.bitsets import ByteTable
 from rowlaw.evidence.slots import Slots
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Denial, Nulls, Op, Predicate, predicate_key
@@ -55,27 +57,26 @@ class Atoms:
     @property
     def words(self) -> int:
         """Words of a set of vertices."""
-        return max(1, -(-len(self.predicates) // 64))
+        return bitsets.word_count(len(self.predicates))
 
     @cached_property
-    def _unsatisfied(self) -> np.ndarray:
-        """For each slot and outcome the vertices that are not satisfied, as words."""
-        table = np.zeros((len(self.slots), 4, self.words), np.uint64)
+    def _unsatisfied(self) -> ByteTable:
+        """The vertices that are not satisfied, for each byte of a signature: the outcomes of four slots, two bits each."""
+        of_slot = np.zeros((32 * self.slots.words, 4, self.words), np.uint64)
         for v, predicate in enumerate(self.predicates):
             i = self.slot[v]
             accepted = {EQUAL: Op.EQ, LESS: Op.LT if self.slots.slots[i].ordered else Op.NE, GREATER: Op.GT, UNKNOWN: 0}
             for outcome, mask in accepted.items():
                 if not predicate.op & mask:
-                    table[i, outcome, v // 64] |= np.uint64(1) << np.uint64(v % 64)
-        return table
+                    of_slot[i, outcome, v // 64] |= np.uint64(1) << np.uint64(v % 64)
+        table = np.zeros((8 * self.slots.words, 256, self.words), np.uint64)
+        for k in range(4):
+            table |= of_slot[k::4, np.arange(256) >> 2 * k & 3]
+        return ByteTable(table)
 
     def edges(self, signatures: np.ndarray) -> np.ndarray:
         """The edge of each signature, as words."""
-        found = np.zeros((len(signatures), self.words), np.uint64)
-        outcomes = self.slots.outcomes(signatures)
-        for i in range(len(self.slots)):
-            found |= self._unsatisfied[i, outcomes[:, i]]
-        return found
+        return self._unsatisfied.united(signatures)
 
     @cached_property
     def forbidden(self) -> np.ndarray:
@@ -107,34 +108,19 @@ class Atoms:
 
     def exchanged(self, sets: np.ndarray) -> np.ndarray:
         """The sets that sets become when ``s`` and ``t`` are exchanged."""
-        found = np.zeros_like(sets)
-        bits = self.unpack(sets)
-        for v, image in enumerate(self.exchange):
-            found[:, image // 64] |= bits[:, v].astype(np.uint64) << np.uint64(image % 64)
-        return found
-
-    def pack(self, sets: Iterable[Iterable[int]]) -> np.ndarray:
-        """Sets of vertices as words."""
-        found = []
-        for vertices in sets:
-            words = np.zeros(self.words, np.uint64)
-            for v in vertices:
-                words[v // 64] |= np.uint64(1) << np.uint64(v % 64)
-            found.append(words)
-        return np.array(found, np.uint64).reshape(-1, self.words)
-
-    def unpack(self, sets: np.ndarray) -> np.ndarray:
-        """Words as a table of booleans, a line per set and a column per vertex."""
-        bits = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, bitorder="little")
-        return bits[:, : len(self.predicates)].astype(bool)
+        return bitsets.mirrored(sets, self.exchange)
 
     def one_of_each(self, sets: np.ndarray) -> np.ndarray:
         """One of each two sets that become each other when ``s`` and ``t`` are exchanged."""
-        if not len(sets):
-            return sets
-        exchanged = self.exchanged(sets)
-        smaller = np.where(_less(exchanged, sets)[:, None], exchanged, sets)
-        return np.unique(smaller, axis=0)
+        return bitsets.one_of_each(sets, self.exchange)
+
+    def pack(self, sets: Iterable[Iterable[int]]) -> np.ndarray:
+        """Sets of vertices as words."""
+        return bitsets.pack(sets, len(self.predicates))
+
+    def unpack(self, sets: np.ndarray) -> np.ndarray:
+        """Words as a table of booleans, a line per set and a column per vertex."""
+        return bitsets.members(sets, len(self.predicates))
 
     @cached_property
     def _written(self) -> tuple[np.ndarray, list[Predicate]]:
@@ -162,13 +148,3 @@ class Atoms:
             for line, length in zip(lines.tolist(), lengths.tolist(), strict=True):
                 found.append(Denial.canonical(tuple(map(ordered.__getitem__, line[:length]))))
         return found
-
-
-def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whether each line of ``a`` comes before that of ``b``."""
-    less = np.zeros(len(a), bool)
-    same = np.ones(len(a), bool)
-    for w in range(a.shape[1]):
-        less |= same & (a[:, w] < b[:, w])
-        same &= a[:, w] == b[:, w]
-    return less

@@ -1,7 +1,8 @@
-"""When a run has to end, and how kernels hear of it."""
+"""When a run has to end, how kernels hear of it, and how much is still made of what was found by then."""
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -13,6 +14,8 @@ import numpy as np
 
 from rowlaw.errors import RowlawError
 
+LATE_RULES = 25_000  # written and ranked once it is time to stop, the shortest ones: at most some three seconds
+
 
 @dataclass
 class Deadline:
@@ -22,7 +25,7 @@ class Deadline:
     (False, True)
     """
 
-    moment: float | None = None
+    moment: float = math.inf
     stopped: bool = False
     _flags: list[np.ndarray] = field(default_factory=list, repr=False)
 
@@ -30,14 +33,23 @@ class Deadline:
     def after(seconds: float | None) -> Deadline:
         if seconds is not None and seconds < 0:
             raise RowlawError("BAD_OPTION", option="time_limit", value=seconds, problem="seconds, 0 or more")
-        return Deadline(None if seconds is None else time.monotonic() + seconds)
+        return Deadline() if seconds is None else Deadline(time.monotonic() + seconds)
 
     @property
     def passed(self) -> bool:
         """Whether it is time to stop; remembers the answer."""
-        if not self.stopped and self.moment is not None and time.monotonic() >= self.moment:
+        if not self.stopped and time.monotonic() >= self.moment:
             self.stopped = True
         return self.stopped
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is time to stop."""
+        return max(0.0, self.moment - time.monotonic())
+
+    def room(self, rules: int) -> int:
+        """Of so many rules found, how many there is still time to list."""
+        return min(rules, LATE_RULES) if self.stopped else rules
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -71,8 +83,8 @@ class Deadline:
         if self.passed:
             flag[0] = 1
         timer = None
-        if self.moment is not None and not self.stopped:
-            timer = threading.Timer(max(0.0, self.moment - time.monotonic()), ring)
+        if self.left < threading.TIMEOUT_MAX and not self.stopped:
+            timer = threading.Timer(self.left, ring)
             timer.daemon = True
             timer.start()
         try:

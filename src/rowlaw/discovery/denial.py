@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from rowlaw.discovery.approximate import Counting, approximate_sets
+from rowlaw.discovery.approximate import ASKED_AT_ONCE, Counting, approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.search import Hypergraph, refine
@@ -35,7 +35,6 @@ Strategy = Literal["auto", "pairs", "sample"]
 PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
 ALWAYS_PAIRS = 0.3  # seconds of comparing all pairs that need no second thought
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
-ASKED_AT_ONCE = 500  # rules per question to the engine
 COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
 SAMPLE_SECONDS = 1e-5  # a row, for sampling
 LONG = 1e3  # seconds: nobody knows how long a search takes, so it is taken for long where others could help
@@ -72,13 +71,23 @@ def discover_denials(
     run = _Run(engine, Atoms.of(engine.relation, space, engine.nulls), deadline or Deadline(), progress or Progress(quiet=True), seed)
     # with less than two rows there are no pairs, and a share of them means nothing
     found = run.approximate(error, strategy) if error > 0 and engine.relation.rows > 1 else run.exact(strategy)
+    found.partial = run.deadline.stopped
+    room = run.deadline.room(len(found.sets))
+    if room < len(found.sets):
+        found.why += f"; no time to list more than the shortest {room:,} of {len(found.sets):,} rules"
+        sizes = np.bitwise_count(found.sets).sum(axis=1, dtype=np.int64)
+        found.sets = found.sets[np.sort(np.argsort(sizes, kind="stable")[:room])]
     found.denials = found.atoms.denials(found.sets)
     if not found.atoms.weak:
         found.denials = minimal(found.denials)
     elif any(not p.same_column for p in space):
-        found.denials = [d for d in found.denials if not is_trivial(d)]
-    found.partial = run.deadline.stopped
+        found.denials = [d for d in found.denials if not (_crosses(d) and is_trivial(d))]
     return found
+
+
+def _crosses(denial: Denial) -> bool:
+    """Whether comparisons can contradict each other: those of one slot do not, and others lead back to a column only in twos."""
+    return sum(not p.same_column for p in denial.predicates) > 1
 
 
 @dataclass
@@ -97,7 +106,9 @@ class Search:
     def refine(self, edges: np.ndarray) -> None:
         """Take new edges into account."""
         known, self.edges = len(self.edges), np.concatenate((self.edges, edges))
-        self.sets = refine(self._graph(self.edges), self.sets, known, self._stop, cores()).sets
+        found = refine(self._graph(self.edges), self.sets, known, self._stop, cores())
+        if found.complete:  # else time is up, and what was proven among the sets before stays
+            self.sets = found.sets
 
     def _graph(self, edges: np.ndarray) -> Hypergraph:
         return Hypergraph(edges, len(self.atoms.predicates), self.atoms.forbidden, self.atoms.exchange)
@@ -121,7 +132,10 @@ class _Run:
     @property
     def pair_seconds(self) -> float:
         """About how long comparing all pairs takes."""
-        pairs = len(self.folded.rows) ** 2 / 2
+        return self._seconds(len(self.folded.rows) ** 2 / 2)
+
+    def _seconds(self, pairs: float) -> float:
+        """About how long comparing so many pairs takes."""
         return pairs * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores()
 
     def exact(self, strategy: Strategy) -> Denials:
@@ -131,21 +145,24 @@ class _Run:
             return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
         with self.progress.phase("sample"):
             rows = self.engine.relation.rows
-            evidence = sampled(self.slots, self.seed, self.engine.workers_for(SAMPLE_SECONDS * rows))
+            evidence = sampled(self.slots, self.seed, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))
         with self.progress.phase("search"):
             search = self._search(evidence)
         check = self._check_seconds(search) if not self.deadline.passed else 0.0
         if strategy == "sample" or self.deadline.passed:
-            return self.by_sample(evidence, search, check, "asked for")
+            return self.by_sample(evidence, search, check, "asked for" if strategy == "sample" else "no time for estimates")
         sides = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs {self.pair_seconds:.1f} s"
-        return self.by_pairs(sides) if self.pair_seconds < check else self.by_sample(evidence, search, check, sides)
+        in_time = self.pair_seconds < min(check, self.deadline.left)
+        return self.by_pairs(sides) if in_time else self.by_sample(evidence, search, check, sides)
 
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
             evidence = self._all_pairs()
+        sets = np.zeros((0, self.atoms.words), np.uint64)
         with self.progress.phase("search"):
-            search = self._search(evidence)
-        return Denials(self.atoms, "pairs", why, self._chosen(search.sets), evidence, all_pairs=True)
+            if not self.deadline.passed:
+                sets = self._not_empty(self._search(evidence).sets)
+        return Denials(self.atoms, "pairs", why, sets, evidence, all_pairs=True)
 
     def by_sample(self, evidence: EvidenceSet, search: Search, check: float, why: str) -> Denials:
         """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks."""
@@ -157,9 +174,11 @@ class _Run:
             while not self.deadline.passed:
                 rounds += 1
                 self._cover(covered, search, proven, each, phase)
-                sets = self._chosen(search.sets)
+                if self.deadline.passed:  # the pairs of the covered columns may not be in the sets yet
+                    break
+                sets = self._not_empty(search.sets)
                 proven.update(s.tobytes() for s in sets[self._has_any(sets, covered.values())])
-                open_sets = np.array([s for s in sets if s.tobytes() not in proven], np.uint64).reshape(-1, self.atoms.words)
+                open_sets = sets[[s.tobytes() not in proven for s in sets]]
                 if not len(open_sets):
                     break
                 began = time.perf_counter()
@@ -170,8 +189,8 @@ class _Run:
                 learnt = self._learnt(broken)
                 evidence = EvidenceSet.merge([evidence, learnt])
                 search.refine(self.atoms.edges(learnt.signatures))
-        sets = self._chosen(search.sets)
-        kept = np.array([s for s in sets if s.tobytes() in proven], np.uint64).reshape(-1, self.atoms.words)
+        sets = self._not_empty(search.sets)
+        kept = sets[[s.tobytes() in proven for s in sets]]
         return Denials(self.atoms, "sample", why, kept, evidence, all_pairs=False, rounds=rounds)
 
     def _cover(self, covered: dict[str, np.ndarray], search: Search, proven: set[bytes], each: float, phase: Phase) -> None:
@@ -180,7 +199,7 @@ class _Run:
         A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule that the search
         still proposes is proven. ``covered`` gets the atoms of these equalities.
         """
-        sets = self._chosen(search.sets)
+        sets = self._not_empty(search.sets)
         sets = sets[[s.tobytes() not in proven for s in sets]]
         learnt = []
         for column, (seconds, atoms) in self._agreeing.items():
@@ -202,8 +221,7 @@ class _Run:
             if isinstance(slot.right, Column) and slot.left.name == slot.right.name:
                 equal = [int(v) for v in np.flatnonzero(self.atoms.slot == i) if self.atoms.predicates[v].op & Op.EQ]
                 sizes = np.bincount(self.engine.relation.codes(slot.left.name) + 1).astype(np.float64)
-                seconds = float(sizes @ sizes) / 2 * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores()
-                found[slot.left.name] = (seconds, self.atoms.pack([equal])[0])
+                found[slot.left.name] = (self._seconds(float(sizes @ sizes) / 2), self.atoms.pack([equal])[0])
         return dict(sorted(found.items(), key=lambda item: item[1][0]))
 
     def _has_any(self, sets: np.ndarray, all_of: Iterable[np.ndarray]) -> np.ndarray:
@@ -228,18 +246,18 @@ class _Run:
         with self.progress.phase("search"):
             sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, self.deadline))
         why = "errors are counted over all pairs"
-        return Denials(self.atoms, "pairs", why, self._chosen(self._not_empty(sets)), evidence, all_pairs=True)
+        return Denials(self.atoms, "pairs", why, self.atoms.one_of_each(self._not_empty(sets)), evidence, all_pairs=True)
 
     def _approximate_by_counting(self, budget: int, why: str) -> Denials:
         with self.progress.phase("sample"):
             sampler = Sampler(self.slots, self.seed)
             sampler.random()
             evidence = sampler.evidence
-        search = Search(self.atoms, np.zeros((0, self.atoms.words), np.uint64), self.deadline, self.engine.workers_for(LONG))
+        search = Search(self.atoms, np.zeros((0, self.atoms.words), np.uint64), self.deadline, self.engine.workers_for(LONG, on_rows=False))
 
         def propose(edges: np.ndarray) -> np.ndarray:
             search.refine(np.unique(np.concatenate((edges, self.atoms.exchanged(edges))), axis=0))
-            return self._chosen(search.sets)
+            return self._not_empty(search.sets)
 
         with self.progress.phase("complete") as phase:
             counting = Counting(self.engine, self.atoms, evidence, budget, self.deadline)
@@ -253,7 +271,7 @@ class _Run:
         edges = self.atoms.edges(evidence.signatures)
         if self.engine.relation.rows == 1:
             edges = np.concatenate((edges, self._edges_of_one_row()))
-        return Search(self.atoms, edges, self.deadline, self.engine.workers_for(LONG))
+        return Search(self.atoms, edges, self.deadline, self.engine.workers_for(LONG, on_rows=False))
 
     def _edges_of_one_row(self) -> np.ndarray:
         """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row does not satisfy."""
@@ -264,18 +282,15 @@ class _Run:
             edges.append(np.flatnonzero(~(about & own)))
         return self.atoms.pack(edges)
 
-    def _chosen(self, sets: np.ndarray) -> np.ndarray:
-        return self.atoms.one_of_each(self._not_empty(sets))
-
     def _not_empty(self, sets: np.ndarray) -> np.ndarray:
         """Where nothing speaks against anything even the empty set hits all: then every atom alone is a minimal rule."""
         if len(sets) == 1 and not sets.any():
-            return self.atoms.pack([[v] for v in range(len(self.atoms.predicates))])
+            return self.atoms.one_of_each(self.atoms.pack([[v] for v in range(len(self.atoms.predicates))]))
         return sets
 
     def _check_seconds(self, search: Search) -> float:
         """About how long asking the engine about all rules takes, judged by asking about a few of them."""
-        sets = self._chosen(search.sets)
+        sets = self._not_empty(search.sets)
         some = sets[:: max(1, len(sets) // TRIED)][:TRIED]
         self.engine.counterexamples(self.atoms.denials(some[:2]), COUNTEREXAMPLES)  # the first questions pay for compilation
         began = time.perf_counter()

@@ -146,8 +146,9 @@ class Exact:
             questions = [Question(context, tuple(goal.target for goal, _ in about)) for context, about in asked.items()]
             learnt = []
             held, broken = Counter[int](), Counter[int]()
-            for about, answer in zip(asked.values(), ask(self.engine, self.contexts, questions, COUNTEREXAMPLES), strict=True):
-                for (goal, name), pairs in zip(about, answer, strict=True):
+            answers = ask(self.engine, self.contexts, questions, COUNTEREXAMPLES, lambda: self.deadline.passed)
+            for about, answer in zip(asked.values(), answers, strict=True):
+                for (goal, name), pairs in zip(about, answer, strict=False):  # an answer is empty where time did not suffice
                     if len(pairs):
                         learnt.append(pairs)
                         broken[id(goal)] += 1

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rowlaw.discovery.bitsets import word_count
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import word_count
 from rowlaw.engine.contexts import Target
 from rowlaw.evidence.slots import Slots
 from rowlaw.evidence.tiles import Folded
@@ -32,7 +32,7 @@ class Differences:
     """The minimal difference sets of the pairs seen so far, with what each speaks about (see the kernels).
 
     >>> import pyarrow as pa
-    >>> from rowlaw.discovery.search import unpack
+    >>> from rowlaw.discovery.bitsets import unpack
     >>> from rowlaw.relation import encode
     >>> from rowlaw.source import open_source
     >>> relation = encode(open_source(pa.table({"a": [1, 1, 2], "b": [1, 2, 1], "c": [5, 5, 6]})))

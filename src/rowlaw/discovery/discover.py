@@ -75,7 +75,8 @@ def discover(
         ``"pairs"`` compares all pairs of distinct rows, ``"sample"`` a few and lets the engine check the rules; ``"auto"`` estimates
         which is faster. ``"levels"`` looks for functional and order dependencies as HyOD was published. All find the same rules.
     time_limit
-        Seconds after which what is proven so far is returned, marked as ``partial``. Ctrl-C does the same.
+        Seconds after which what is proven so far is returned, marked as ``partial``. Ctrl-C does the same. There are no near misses then,
+        and of very many rules only the shortest are listed; ``why`` says so.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def run(
     shown = progress or Progress(quiet=True)
     limit = deadline or Deadline()
     engine = Engine(relation, nulls, session)
-    listing = Listing(engine, options, error, seed)
+    listing = Listing(engine, options, error, seed, limit)
     with limit.interruptible():
         if set(kinds) - {"dc"}:
             listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown)

@@ -8,8 +8,9 @@ from itertools import combinations, islice
 
 import numpy as np
 
+from rowlaw.discovery.bitsets import pack, unpack, word_count
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, pack, unpack, word_count
+from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets
 from rowlaw.discovery.together import Dependency
 from rowlaw.engine.contexts import Target
 from rowlaw.kernels.differences import holds_any
@@ -93,6 +94,8 @@ class Goals:
                 goal.edges, goal.sets, goal.searched = edges, goal.sets[:0], True
                 return
             found = minimal_hitting_sets(Hypergraph(edges, self.columns), lambda: self.deadline.passed)
+            if goal.searched and not found.complete:  # time is up: what was proven among the sets before stays
+                return
             goal.edges, goal.searched = edges, found.complete
             goal.sets = self._not_empty(found.sets) if goal.kind == "key" else found.sets
             goal.sets = goal.sets[~holds_any(goal.sets, determining)]

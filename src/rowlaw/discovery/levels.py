@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -239,9 +240,8 @@ class _Run:
 
     def _on_all(self, asked: list[Candidates], phase: Phase) -> list[Answers | None]:
         """The engine's threads while the work is small; tasks of one Spark job, cut by context, when it is large."""
-        workers = self.engine._workers(ROW_SECONDS * self.relation.rows * sum(1 + len(c) for c in asked))
+        workers = self.engine.workers_for(ROW_SECONDS * self.relation.rows * sum(1 + len(c) for c in asked))
         if isinstance(workers, SparkTasks):
-            self.engine.ship(workers.session)
             work = _Checking(None, None, self.relation, self.engine.nulls, PAIRS)
         else:
             work = _Checking(self.whole, self.deadline, most=PAIRS)
@@ -276,6 +276,9 @@ def _cut(asked: list[Candidates], slots: int) -> list[list[Candidates]]:
     return tasks
 
 
+_whole = lru_cache(maxsize=1)(Rows.whole)  # a worker elsewhere keeps the rows, with partitions, from task to task
+
+
 @dataclass(frozen=True)
 class _Checking:
     """Checks the candidates of a task on the given rows, or on all rows of a relation where it is; None for those after the deadline."""
@@ -290,5 +293,5 @@ class _Checking:
         rows = self.rows
         if rows is None:
             assert self.relation is not None
-            rows = Rows.whole(self.relation, self.nulls)
+            rows = _whole(self.relation, self.nulls)
         return [None if self.deadline is not None and self.deadline.passed else rows.check(asked, self.most) for asked in task]

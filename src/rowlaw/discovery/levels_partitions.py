@@ -6,12 +6,12 @@ A set of columns is an integer with a bit for each.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rowlaw.engine.contexts import KeptPartitions, Partition
 from rowlaw.kernels import levels as kernels
 from rowlaw.kernels.partitions import ordered, refine
 from rowlaw.relation.relation import Relation
@@ -31,18 +31,6 @@ def bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Groups of at least two rows that agree on some columns."""
-
-    rows: np.ndarray
-    starts: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.rows.nbytes + self.starts.nbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +69,13 @@ class Rows:
     widths: list[int]  # codes of a column lie in -1 .. width - 2
     unknown: bool  # whether null agrees with nothing, and is in no comparison
     _by_value: np.ndarray = field(init=False, repr=False)
+    _kept: KeptPartitions = field(init=False, repr=False)
     _sorted: set[int] = field(default_factory=set, repr=False)
-    _partitions: OrderedDict[int, Partition] = field(default_factory=OrderedDict, repr=False)
-    _held: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self._by_value = np.empty(self.codes.shape, np.int32)  # costs nothing until it is written
+        self._kept = KeptPartitions(CACHE_BYTES)
 
     @staticmethod
     def whole(relation: Relation, nulls: Nulls) -> Rows:
@@ -112,7 +100,7 @@ class Rows:
 
     def partition(self, context: int) -> Partition:
         """The stripped partition of a context, from that of the smallest parent at hand."""
-        found = self._known(context)
+        found = self._kept.get(context)
         if found is None:
             if not context:
                 rows = np.arange(self.number if self.number > 1 else 0, dtype=np.int32)
@@ -122,30 +110,15 @@ class Rows:
                 place = np.zeros(self.widths[column], np.int32)
                 rows, starts = refine(parent.rows, parent.starts, self.codes[column], self.unknown, place, ALL_GROUPS)
                 found = Partition(rows.copy(), starts.copy())  # without the room that was not needed
-            self._keep(context, found)
+            self._kept.put(context, found)
         return found
 
     def _parent(self, context: int) -> tuple[int, Partition]:
         """The context without one column: the cached one with fewest rows, else without its first, which its neighbours share."""
-        cached = [(c, p) for c in bits(context) if (p := self._partitions.get(context ^ (1 << c))) is not None]
+        cached = [(c, p) for c in bits(context) if (p := self._kept.get(context ^ (1 << c))) is not None]
         if cached:
             return min(cached, key=lambda found: len(found[1].rows))
         return next(bits(context)), self.partition(context & (context - 1))
-
-    def _known(self, context: int) -> Partition | None:
-        with self._lock:
-            found = self._partitions.get(context)
-            if found is not None:
-                self._partitions.move_to_end(context)
-            return found
-
-    def _keep(self, context: int, partition: Partition) -> None:
-        with self._lock:
-            if context not in self._partitions:
-                self._partitions[context] = partition
-                self._held += partition.nbytes
-            while self._held > CACHE_BYTES and len(self._partitions) > 1:
-                self._held -= self._partitions.popitem(last=False)[1].nbytes
 
     def _in_order(self, column: int) -> None:
         """Make sure that the column's rows are listed by value."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials
 from rowlaw.discovery.goals import Dependencies
-from rowlaw.discovery.rank import Rank, broken_shares, fold, rank
+from rowlaw.discovery.rank import Rank, broken_shares, fold, rank, same_column_evidence
 from rowlaw.discovery.result import Discovery, NearMiss
-from rowlaw.discovery.together import listed, most_specific, same_column_evidence
+from rowlaw.discovery.together import listed, most_specific
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.predicates.space import SpaceOptions
@@ -33,6 +34,7 @@ class Listing:
     options: SpaceOptions
     error: float
     seed: int
+    deadline: Deadline = field(default_factory=Deadline)
     dependencies: Dependencies | None = None
     denials: Denials | None = None
     predicates: int = 0
@@ -78,14 +80,18 @@ class Listing:
     def _ranked(self) -> tuple[list[Rule], list[Rank]]:
         """All that is to be listed: dependencies, judged by what random pairs say; denial constraints, by the evidence they came from."""
         dependencies = self.dependencies.rules if self.dependencies else []
+        room = self.deadline.room(len(dependencies))
+        if self.dependencies and room < len(dependencies):
+            self.dependencies.why += f"; no time to list more than the shortest {room:,} of {len(dependencies):,} rules"
+            dependencies = sorted(dependencies, key=lambda rule: len(rule.columns))[:room]
         denials = self.denials.denials if self.denials else []
         rules = listed(dependencies, denials, exact=not self.error) if dependencies else list(denials)
         of_one, others = [r for r in rules if r.kind != "dc"], [r for r in rules if isinstance(r, Denial)]
         ranks: list[Rank] = []
         if of_one:
-            ranks += rank([r.denials[0] for r in of_one], *self._same_column, self.pairs)
+            ranks += rank([r.denials[0] for r in of_one], *self._same_column, self.pairs, exact=not self.error)
         if others and self.denials:
-            ranks += rank(others, self.denials.atoms, self.denials.evidence, self.pairs)
+            ranks += rank(others, self.denials.atoms, self.denials.evidence, self.pairs, exact=not self.error)
         return [*of_one, *others], ranks
 
     @cached_property
@@ -134,9 +140,9 @@ class Listing:
     def _near_misses(self, rules: Sequence[Rule]) -> tuple[NearMiss, ...]:
         """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would in cleaner data.
 
-        The evidence says which are worth counting; the engine counts.
+        The evidence says which are worth counting; the engine counts. When time is up they are not looked for.
         """
-        if self.pairs < 1:
+        if self.pairs < 1 or self.deadline.stopped:
             return ()
         likely: list[tuple[float, Denial]] = []
         for atoms, evidence, some in self._views(rules):

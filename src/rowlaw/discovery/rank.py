@@ -2,7 +2,8 @@
 
 *Succinctness* and *coverage* as in FASTDC (Chu, Ilyas, Papotti, PVLDB 2013): short rules, and rules that many pairs of rows come near
 to breaking. *Surprise*: how many pairs would break the rule if its predicates had nothing to do with each other; a rule that
-chance alone explains says nothing about the table. All three are between 0 and 1, and so is the score, their weighted mean.
+chance alone explains says nothing about the table. Nor does one with exceptions that as many pairs break as chance has it: surprise is
+less by the share of those pairs that do. All three are between 0 and 1, and so is the score, their weighted mean.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from rowlaw.discovery.atoms import Atoms
+from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.rules.model import Column, Denial, Op, Predicate
+from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs
+from rowlaw.rules.model import Column, Denial, Op, Predicate, between_rows
 
 WEIGHTS = {"succinctness": 0.35, "coverage": 0.15, "surprise": 0.5}
 SHORTEST = 4  # symbols of the shortest rule about pairs: two rows, a column, an operator
 COVERED_EVIDENCE = 4_000  # distinct evidences looked at for coverage, the most frequent ones
+FEW_ROWS = 300  # all their pairs are looked at, where rules came without evidence
+RANDOM_PAIRS = 20_000  # looked at otherwise
 COVERED_RULES = 500  # rules whose coverage is computed: those that score best without it
 
 
@@ -48,8 +53,8 @@ class Rank:
         return f"If its {parts} parts had nothing to do with each other, {number} {pairs} of rows would break it."
 
 
-def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: int) -> list[Rank]:
-    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table."""
+def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: int, *, exact: bool = True) -> list[Rank]:
+    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table; ``exact``: no pair breaks a rule."""
     if not denials:
         return []
     view = _View(atoms, evidence)
@@ -58,6 +63,9 @@ def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: 
     shares = {p: view.share(p) for p in {p for d in denials for p in d.predicates}}
     expected = np.array([pairs * math.prod(map(shares.__getitem__, d.predicates)) for d in denials])
     surprise = np.log10(1 + expected) / max(1.0, math.log10(1 + pairs))
+    if not exact:
+        broken = pairs * np.array([view.broken(d) for d in denials])
+        surprise *= np.clip(1 - broken / np.maximum(expected, 1e-9), 0.0, 1.0)
     rough = WEIGHTS["succinctness"] * succinct + WEIGHTS["surprise"] * surprise
     coverage, support = np.zeros(len(denials)), np.zeros(len(denials))
     for i in np.argsort(-rough, kind="stable")[:COVERED_RULES]:
@@ -117,11 +125,30 @@ class _View:
         weight[number >= size] = 0.0  # a violation speaks for nothing
         return float(self.counts @ weight) / self.total, float(self.counts[number == size - 1].sum())
 
+    def broken(self, denial: Denial) -> float:
+        """The share of the pairs that break a rule."""
+        return float(self.counts[np.logical_and.reduce([self.holds(p) for p in denial.predicates])].sum()) / self.total
+
 
 def broken_shares(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet) -> list[float]:
     """The share of the evidence's pairs that break each rule."""
     view = _View(atoms, evidence)
-    return [float(view.counts[np.logical_and.reduce([view.holds(p) for p in d.predicates])].sum()) / view.total for d in denials]
+    return [view.broken(d) for d in denials]
+
+
+def same_column_evidence(engine: Engine, seed: int = 0) -> tuple[Atoms, EvidenceSet]:
+    """Comparisons of each column by order, texts too, and what random pairs of rows (all pairs of a small table) say about them:
+    the evidence by which keys, functional and order dependencies are ranked."""
+    relation = engine.relation
+    space = tuple(between_rows(c.name, op) for c in relation.columns for op in Op)
+    atoms = Atoms.of(relation, space, engine.nulls)
+    if relation.rows <= FEW_ROWS:
+        return atoms, all_pairs(atoms.slots)
+    s, t = np.random.default_rng(seed).integers(0, relation.rows, (2, RANDOM_PAIRS))
+    s, t = s[s != t], t[s != t]
+    one_way = evidence_of_pairs(atoms.slots, s, t)
+    both = np.concatenate((one_way, atoms.slots.reverse(one_way)))
+    return atoms, EvidenceSet.of(both, np.ones(len(both), np.int64))
 
 
 def fold(denials: Sequence[Denial], most: int = 500) -> list[int | None]:
@@ -137,7 +164,6 @@ def fold(denials: Sequence[Denial], most: int = 500) -> list[int | None]:
         if len(rest) == 1 and (p := next(iter(rest))).same_column and p.op == Op.NE and equal:
             dependencies.append((i, equal, p.left.name))
     found: list[int | None] = [None] * len(denials)
-    known: list[tuple[int, frozenset[str], frozenset[Predicate]]] = []
     by_rest: dict[frozenset[Predicate], list[tuple[int, frozenset[str]]]] = {}
     for i, d in enumerate(denials[:most]):
         equal, rest = _equalities(d)
@@ -147,7 +173,6 @@ def fold(denials: Sequence[Denial], most: int = 500) -> list[int | None]:
                 found[i] = other
                 break
         if found[i] is None:
-            known.append((i, equal, rest))
             by_rest.setdefault(rest, []).append((i, equal))
     return found
 

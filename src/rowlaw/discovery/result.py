@@ -49,13 +49,7 @@ class Discovery(RuleSet):
             "total": self.total,
             "rules": [
                 {
-                    "id": r.id,
-                    "kind": r.kind,
-                    "rule": str(r.rule),
-                    "predicates": [[str(p.left), p.op.symbol, str(p.right)] for d in r.rule.denials for p in d.predicates],
-                    "error": r.error,
-                    "support": r.support,
-                    "score": r.score,
+                    **r.to_dict(),
                     "reason": r.because,
                     "restated_by": list(self.folded.get(r.id, ())),
                     **({"g3": self.removed[r.id]} if r.id in self.removed else {}),

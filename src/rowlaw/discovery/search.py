@@ -1,5 +1,6 @@
 """All minimal hitting sets of a hypergraph, in threads, until done or told to stop; and how they change with new edges.
 
+>>> from rowlaw.discovery.bitsets import pack, unpack
 >>> graph = Hypergraph(pack([[0, 1], [1, 2]], 3), 3)
 >>> found = minimal_hitting_sets(graph)
 >>> sorted(unpack(found.sets)), found.complete
@@ -10,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -19,9 +20,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from rowlaw.discovery.bitsets import bits_of, distinct, mirrored, one_of_each, without_repeats, word_count, words_of
 from rowlaw.kernels import hitting, hitting_edges
-from rowlaw.kernels import hitting_boxes as state
-from rowlaw.kernels.hitting_boxes import Task
+from rowlaw.kernels import hitting_state as state
+from rowlaw.kernels.hitting_state import Task
 
 SLICE = 1 << 25  # words of work between two looks at the clock: some 20 ms
 ALONE = 1 << 22  # words of work that one thread does before others are called: some 3 ms
@@ -41,30 +43,6 @@ def never() -> bool:
     return False
 
 
-def word_count(vertices: int) -> int:
-    """Words of a set of vertices."""
-    return max(1, -(-vertices // 64))
-
-
-def pack(sets: Iterable[Iterable[int]], vertices: int) -> np.ndarray:
-    """Sets of vertices as words: ``uint64[sets, words]``."""
-    return _words([sum(1 << v for v in set(map(int, line))) for line in sets], word_count(vertices))
-
-
-def unpack(sets: np.ndarray) -> list[list[int]]:
-    """The vertices of each set."""
-    bits = np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, bitorder="little")
-    return [np.flatnonzero(line).tolist() for line in bits]
-
-
-def _words(bits: list[int], words: int) -> np.ndarray:
-    return np.array([[line >> 64 * w & 0xFFFFFFFFFFFFFFFF for w in range(words)] for line in bits], np.uint64).reshape(-1, words)
-
-
-def _bits(words: np.ndarray) -> int:
-    return int.from_bytes(words.tobytes(), "little")
-
-
 class Branch(NamedTuple):
     """All minimal hitting sets that hold ``chosen`` and besides it only ``candidates`` (both ``uint64[words]``)."""
 
@@ -77,13 +55,14 @@ class Hypergraph:
     """Edges (``uint64[edges, words]``) over ``vertices``. No set that holds a ``forbidden`` one is wanted.
 
     ``exchange`` (an involution of the vertices, ``int64[vertices]``) maps edges to edges and forbidden sets to forbidden sets; of
-    two sets that it maps to each other only one is wanted.
+    two sets that it maps to each other only one is wanted. ``lean``: edges that hold another one have been left out already.
     """
 
     edges: np.ndarray
     vertices: int
     forbidden: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     exchange: np.ndarray | None = None
+    lean: bool = False
 
     def __post_init__(self) -> None:
         words = word_count(self.vertices)
@@ -93,7 +72,7 @@ class Hypergraph:
     @property
     def whole(self) -> Branch:
         """The branch of all sets."""
-        everything = _words([0, (1 << self.vertices) - 1], word_count(self.vertices))
+        everything = words_of([0, (1 << self.vertices) - 1], word_count(self.vertices))
         return Branch(everything[0], everything[1])
 
 
@@ -111,22 +90,25 @@ def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1
 
     Time is that of the search tree (see :mod:`rowlaw.kernels.hitting`), space that of the edges and the result.
     """
-    wide = graph.vertices > 64
-    return _one_of_each(graph, _search_wide(_fewer_edges(graph), stop, threads) if wide else search(graph, graph.whole, stop, threads))
+    if graph.vertices <= 64:
+        return _one_of_each(graph, search(graph, graph.whole, stop, threads))
+    return _one_of_each(graph, _search_wide(graph if stop() else _lean(graph), stop, threads))
 
 
 def search(graph: Hypergraph, branch: Branch, stop: Stop = never, threads: int = 1) -> Found:
     """The sets of a branch of at most 64 candidates. Both of two sets that mirror each other may be among them."""
+    if stop():
+        return _nothing(graph, complete=False)
     run = _Run.start(graph, branch)
     if run is None:
         return _nothing(graph)
     run.advance(0)  # decides how to search
     if run.done:
         return run.found(complete=True)
-    if not run.in_boxes:
-        lean = _fewer_edges(graph)
-        if len(lean.edges) < len(graph.edges):
-            return search(lean, branch, stop, threads)
+    if not run.in_boxes and not graph.lean:
+        before, graph = len(graph.edges), _lean(graph)
+        if len(graph.edges) < before:
+            return search(graph, branch, stop, threads)
     opened = run.count
     if threads > 1:
         run.advance(ALONE)
@@ -149,36 +131,16 @@ def branches(graph: Hypergraph, many: int) -> list[Branch]:
 
 def search_branch(graph: Hypergraph, branch: Branch, stop: Stop = never) -> Found:
     """The sets of any branch; of mirrored ones maybe both (see :func:`one_of_each`)."""
-    if _bits(branch.candidates).bit_count() <= 64:
+    if bits_of(branch.candidates).bit_count() <= 64:
         return search(graph, branch, stop)
     return _search_wide(graph, stop, 1, branch)
-
-
-def one_of_each(graph: Hypergraph, sets: np.ndarray) -> np.ndarray:
-    """Of two sets that ``graph.exchange`` maps to each other the smaller; each set once."""
-    if graph.exchange is None or not len(sets):
-        return sets
-    image = mirrored(graph, sets)
-    less = np.zeros(len(sets), bool)
-    for w in range(sets.shape[1]):  # the last word counts most
-        less = (image[:, w] < sets[:, w]) | ((image[:, w] == sets[:, w]) & less)
-    return _distinct(np.where(less[:, None], image, sets))
-
-
-def mirrored(graph: Hypergraph, sets: np.ndarray) -> np.ndarray:
-    """The images of sets under ``graph.exchange``."""
-    image = np.zeros_like(sets)
-    if graph.exchange is not None:
-        for v, u in enumerate(graph.exchange.tolist()):
-            image[:, u // 64] |= (sets[:, v // 64] >> np.uint64(v % 64) & np.uint64(1)) << np.uint64(u % 64)
-    return image
 
 
 def minimal_edges(edges: np.ndarray) -> np.ndarray:
     """The edges without repeats and without those that hold another one (as far as some 20 ms of comparing go)."""
     if len(edges) < 2:
         return edges
-    edges = _distinct(edges)
+    edges = without_repeats(edges)
     sizes = np.bitwise_count(edges).sum(axis=1, dtype=np.int64)
     if sizes.min() == sizes.max():
         return edges
@@ -195,9 +157,9 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
     come in both directions, and the result has both of them in mind.)
     """
     if graph.exchange is not None:
-        sets = _distinct(np.concatenate([sets, mirrored(graph, sets)]))
+        sets = distinct(np.concatenate([sets, mirrored(sets, graph.exchange)]))
         new = graph.edges[known:]
-        graph = replace(graph, edges=np.concatenate([graph.edges[:known], _distinct(np.concatenate([new, mirrored(graph, new)]))]))
+        graph = replace(graph, edges=np.concatenate([graph.edges[:known], distinct(np.concatenate([new, mirrored(new, graph.exchange)]))]))
     missed = 0
     for k in range(known, len(graph.edges)):
         edge = graph.edges[k]
@@ -221,21 +183,15 @@ def _with_edge(graph: Hypergraph, k: int, sets: np.ndarray) -> np.ndarray:
 
 
 def _one_of_each(graph: Hypergraph, found: Found) -> Found:
-    return found if graph.exchange is None else replace(found, sets=one_of_each(graph, found.sets))
+    return found if graph.exchange is None else replace(found, sets=one_of_each(found.sets, graph.exchange))
 
 
-def _nothing(graph: Hypergraph) -> Found:
-    return Found(np.zeros((0, graph.edges.shape[1]), np.uint64), complete=True, nodes=0)
+def _nothing(graph: Hypergraph, *, complete: bool = True) -> Found:
+    return Found(np.zeros((0, graph.edges.shape[1]), np.uint64), complete, nodes=0)
 
 
-def _distinct(sets: np.ndarray) -> np.ndarray:
-    if sets.shape[1] == 1:
-        return np.unique(sets[:, 0])[:, None]
-    return np.unique(sets, axis=0)
-
-
-def _fewer_edges(graph: Hypergraph) -> Hypergraph:
-    return replace(graph, edges=minimal_edges(graph.edges))
+def _lean(graph: Hypergraph) -> Hypergraph:
+    return replace(graph, edges=minimal_edges(graph.edges), lean=True)
 
 
 class _Run:
@@ -249,12 +205,12 @@ class _Run:
     @staticmethod
     def start(graph: Hypergraph, branch: Branch) -> _Run | None:
         """``None`` if what is chosen is forbidden."""
-        chosen, candidates = _bits(branch.chosen), _bits(branch.candidates)
+        chosen, candidates = bits_of(branch.chosen), bits_of(branch.candidates)
         vertices = [v for v in range(graph.vertices) if candidates >> v & 1]
         place = {v: i for i, v in enumerate(vertices)}
         forbidden = []
         for line in graph.forbidden:
-            missing = _bits(line) & ~chosen
+            missing = bits_of(line) & ~chosen
             if not missing:
                 return None
             if not missing & ~candidates:
@@ -386,7 +342,7 @@ def _symmetry(graph: Hypergraph, chosen: int, place: dict[int, int]) -> np.ndarr
 def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
     """A branch in smaller ones; itself if it is nearly nothing."""
     words = graph.edges.shape[1]
-    if _bits(branch.candidates).bit_count() > 64:
+    if bits_of(branch.candidates).bit_count() > 64:
         children = np.empty((64 * words, 2, words), np.uint64)
         n = hitting_edges.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
         return [Branch(branch.chosen, np.zeros(words, np.uint64))] if n < 0 else [Branch(*child) for child in children[:n]]
@@ -396,19 +352,19 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
     run.advance(0)
     if run.done:
         return [branch]
-    vertices = [v for v in range(graph.vertices) if _bits(branch.candidates) >> v & 1]
+    vertices = [v for v in range(graph.vertices) if bits_of(branch.candidates) >> v & 1]
     return list(_opened_children(run.task, branch, vertices, run.in_boxes))
 
 
 def _opened_children(task: Task, branch: Branch, vertices: list[int], in_boxes: bool) -> Iterator[Branch]:
     """The branches that a search just opened would go through: by choices of the first column, or by vertices of an edge."""
-    chosen, words = _bits(branch.chosen), len(branch.chosen)
+    chosen, words = bits_of(branch.chosen), len(branch.chosen)
 
     def named(local: int) -> int:
         return sum(1 << v for i, v in enumerate(vertices) if local >> i & 1)
 
     def make(local: int, candidates: int) -> Branch:
-        return Branch(*_words([chosen | named(local), named(candidates)], words))
+        return Branch(*words_of([chosen | named(local), named(candidates)], words))
 
     if in_boxes:
         free = sum(1 << int(v) for column in task.columns[1 : task.numbers[state.COLUMNS]] for v in column[: column[state.K_ATOMS]])
@@ -428,10 +384,10 @@ def _grown_branches(graph: Hypergraph, branch: Branch, many: int) -> list[Branch
     small: list[Branch] = []
     large = [branch]
     while large and len(small) + len(large) < many:
-        large.sort(key=lambda b: _bits(b.candidates).bit_count())
+        large.sort(key=lambda b: bits_of(b.candidates).bit_count())
         parent = large.pop()
         children = _children(graph, parent)
-        if len(children) == 1 and _bits(children[0].candidates) == _bits(parent.candidates):
+        if len(children) == 1 and bits_of(children[0].candidates) == bits_of(parent.candidates):
             small += children
         else:
             large += children
@@ -469,7 +425,7 @@ def _search_wide(graph: Hypergraph, stop: Stop, threads: int, branch: Branch | N
         if stop():
             return replace(_together(finds), complete=False)
         top = stack.pop()
-        if _bits(top.candidates).bit_count() > 64:
+        if bits_of(top.candidates).bit_count() > 64:
             stack += _children(graph, top)
         else:
             narrow.append(top)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rowlaw.discovery.bitsets import one_of_each
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Branch, Found, Hypergraph, branches, minimal_hitting_sets, one_of_each, search_branch
+from rowlaw.discovery.search import Branch, Found, Hypergraph, branches, minimal_hitting_sets, search_branch
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.sample import Sampler
+from rowlaw.evidence.sample import MOST_ROWS, Sampler
 from rowlaw.evidence.slots import Slots
 from rowlaw.spark.jobs import SparkTasks, Workers, cores
 
@@ -24,20 +25,28 @@ BRANCHES = 8  # for each worker: they differ much in size
 
 @dataclass(frozen=True)
 class Sampling:
-    """Samples with a seed of its own, so each worker looks at other pairs."""
+    """Samples with a seed of its own, so each worker looks at other pairs, for so many seconds at most."""
 
     slots: Slots
+    seconds: float
 
-    def __call__(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, seed: int, deadline: Deadline | None = None) -> tuple[np.ndarray, np.ndarray]:
+        limit = deadline or Deadline.after(self.seconds)
         sampler = Sampler(self.slots, seed)
-        sampler.run()
-        return np.asarray(sampler.evidence.signatures), np.asarray(sampler.evidence.counts)
+        sampler.run(stop=lambda: limit.passed)
+        evidence = sampler.evidence
+        return np.asarray(evidence.signatures), np.asarray(evidence.counts)
 
 
-def sampled(slots: Slots, seed: int, workers: Workers) -> EvidenceSet:
-    """The evidence of a sample: one, or one from each worker of a cluster."""
-    seeds = [seed + i for i in range(workers.slots)] if isinstance(workers, SparkTasks) else [seed]
-    found = workers.map(Sampling(slots), seeds, "sample pairs of rows")
+def sampled(slots: Slots, seed: int, deadline: Deadline, workers: Workers) -> EvidenceSet:
+    """The evidence of a sample; of a table with more rows than a sample looks at, of one from each worker of a cluster.
+
+    In the same rows a second sample finds little that is new, and none is found sooner by many.
+    """
+    sampling = Sampling(slots, deadline.left)
+    if not isinstance(workers, SparkTasks) or slots.relation.rows <= MOST_ROWS:
+        return EvidenceSet(*sampling(seed, deadline))
+    found = workers.map(sampling, [seed + i for i in range(workers.slots)], "sample pairs of rows")
     return EvidenceSet.merge([EvidenceSet(*part) for part in found])
 
 
@@ -46,7 +55,7 @@ class Searching:
     """Searches a branch for so many seconds at most."""
 
     graph: Hypergraph
-    seconds: float | None
+    seconds: float
 
     def __call__(self, branch: Branch) -> Found:
         limit = Deadline.after(self.seconds)
@@ -62,8 +71,7 @@ def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndar
         found = minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() > until, cores())
         if found.complete or deadline.passed:
             return found.sets
-    left = None if deadline.moment is None else max(0.0, deadline.moment - time.monotonic())
-    parts = workers.map(Searching(graph, left), branches(graph, BRANCHES * workers.slots), "search for rules")
+    parts = workers.map(Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules")
     if not all(part.complete for part in parts):
         deadline.stopped = True
-    return one_of_each(graph, np.concatenate([part.sets for part in parts]))
+    return one_of_each(np.concatenate([part.sets for part in parts]), graph.exchange)

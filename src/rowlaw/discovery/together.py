@@ -10,17 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 
-import numpy as np
-
-from rowlaw.discovery.atoms import Atoms
-from rowlaw.engine.engine import Engine
-from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs
 from rowlaw.rules.implication import implies
-from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Op, OrderCompatible, Predicate, Rule
+from rowlaw.rules.model import Denial, FunctionalDependency, Key, Op, OrderCompatible, Rule
 
-FEW_ROWS = 300  # all their pairs are looked at for ranking
-RANDOM_PAIRS = 20_000  # looked at for ranking otherwise
 _STRICT = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
 
 Dependency = Key | FunctionalDependency | OrderCompatible
@@ -105,23 +97,10 @@ def listed(dependencies: Sequence[Dependency], denials: Sequence[Denial], *, exa
     if exact:
         known = Implied(kept)
         return kept + [d for d in denials if d not in known]
-    return kept + [d for d in denials if not _single(d, kept)]
+    return kept + [d for d in denials if not follows_from_one(d, kept)]
 
 
-def _single(denial: Denial, rules: Sequence[Rule]) -> bool:
+def follows_from_one(denial: Denial, rules: Iterable[Rule]) -> bool:
+    """Whether one of the rules alone implies a denial constraint."""
     columns = set(denial.columns)
     return any(columns.issuperset(rule.columns) and implies(rule.denials[0], denial) for rule in rules)
-
-
-def same_column_evidence(engine: Engine, seed: int = 0) -> tuple[Atoms, EvidenceSet]:
-    """Comparisons of each column by order, texts too, and what random pairs of rows (all pairs of a small table) say about them."""
-    relation = engine.relation
-    space = tuple(Predicate(Column("s", c.name), op, Column("t", c.name)) for c in relation.columns for op in Op)
-    atoms = Atoms.of(relation, space, engine.nulls)
-    if relation.rows <= FEW_ROWS:
-        return atoms, all_pairs(atoms.slots)
-    s, t = np.random.default_rng(seed).integers(0, relation.rows, (2, RANDOM_PAIRS))
-    s, t = s[s != t], t[s != t]
-    one_way = evidence_of_pairs(atoms.slots, s, t)
-    both = np.concatenate((one_way, atoms.slots.reverse(one_way)))
-    return atoms, EvidenceSet.of(both, np.ones(len(both), np.int64))

@@ -1,0 +1,1 @@
+"""The violation engine: :class:`~rowlaw.engine.engine.Engine`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -65,13 +67,17 @@ class Compiled:
 
 @dataclass
 class Scales:
-    """Columns of a relation on the scales that rules need, each made once."""
+    """Columns of a relation on the scales that rules need, each made once; a worker elsewhere makes its own, once for all its tasks."""
 
     relation: Relation
     nulls: Nulls
     projections: Projections | None = None  # rows that stand for all, where only existence is asked
     _aligned: dict[tuple[str, str], Compared] = field(default_factory=dict)
     _known: dict[tuple[int, frozenset[str]], np.ndarray] = field(default_factory=dict)
+    _places: dict[tuple[str, type, Any], tuple[int, bool]] = field(default_factory=dict)  # of literals: 1 and True are equal, but not alike
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _scales, (self.relation, self.nulls, self.projections is not None)
 
     def compared(self, left: str, right: str) -> Compared:
         found = self._aligned.get((left, right))
@@ -92,15 +98,21 @@ class Scales:
         """Rows that can satisfy a comparison on these columns: those without null in them, unless null is a value."""
         partial = frozenset(c for c in columns if self.relation.column(c).nulls) if self.nulls == "unknown" else frozenset()
         base = self.projections.rows(denial.columns) if self.projections is not None else None
-        found = self._known.get((id(base), partial))
+        key = id(base), partial
+        found = self._known.get(key)
         if found is None:
-            if base is None:
-                base = np.arange(self.relation.rows, dtype=np.int32)
-            found = base
+            found = base if base is not None else np.arange(self.relation.rows, dtype=np.int32)
             for name in sorted(partial):
                 found = found[self.relation.codes(name)[found] >= 0]
-            self._known[id(base) if self.projections is not None else id(None), partial] = found
+            self._known[key] = found
         return found
+
+    def place(self, name: str, value: Any) -> tuple[int, bool]:
+        """Where a literal stands among a column's codes; finding it opens the column's dictionary."""
+        key = name, type(value), value
+        if key not in self._places:
+            self._places[key] = self.relation.position(name, value)
+        return self._places[key]
 
     def single_row(self, predicate: Predicate, rows: np.ndarray) -> np.ndarray:
         """The rows among ``rows`` of which a single-row predicate is true."""
@@ -108,7 +120,7 @@ class Scales:
         if isinstance(right, Column):
             columns = self.compared(left.name, right.name)
             return rows[compare(columns.left[rows], op, columns.right[rows])]
-        place, exact = self.relation.position(left.name, right.value)
+        place, exact = self.place(left.name, right.value)
         codes = self.relation.codes(left.name)[rows]
         if not exact:
             # between two codes: = is never true, != always, and a strict comparison is as good as a weak one
@@ -132,6 +144,11 @@ class Scales:
         for p in filters:
             rows = self.single_row(p, rows)
         return rows
+
+
+@lru_cache(maxsize=2)  # to count with and to look with
+def _scales(relation: Relation, nulls: Nulls, projected: bool) -> Scales:
+    return Scales(relation, nulls, Projections(relation) if projected else None)
 
 
 def compile_rule(denial: Denial, scales: Scales, left: np.ndarray | None = None, right: np.ndarray | None = None) -> Compiled:

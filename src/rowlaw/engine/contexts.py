@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from rowlaw.engine.engine import Engine
 from rowlaw.kernels import partitions as kernels
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Nulls
-from rowlaw.spark.jobs import Done, SparkTasks
+from rowlaw.spark.jobs import SparkTasks
 
 ALONE_SECONDS = 0.003  # work below which threads cost more than they bring
 SECONDS_A_ROW = 20e-9  # for each question and row: refining and looking
@@ -50,7 +51,8 @@ class Question(NamedTuple):
     targets: tuple[Target, ...]
 
 
-Answer = list[np.ndarray]  # for each target pairs of rows that break it; none only if it holds
+Answer = list[np.ndarray]  # for each target pairs of rows that break it; none only if it holds. Without any target: there was no time
+Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -77,23 +79,23 @@ class Partition:
             begin, size = end, GROWTH * size
 
 
-class _Kept:
+class KeptPartitions:
     """Partitions that may be needed again: those used last, up to a number of bytes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._bytes = 0
-        self._known: OrderedDict[tuple[int, ...], Partition] = OrderedDict()
+        self._known: OrderedDict[Hashable, Partition] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, path: tuple[int, ...]) -> Partition | None:
+    def get(self, path: Hashable) -> Partition | None:
         with self._lock:
             found = self._known.get(path)
             if found is not None:
                 self._known.move_to_end(path)
             return found
 
-    def put(self, path: tuple[int, ...], partition: Partition) -> None:
+    def put(self, path: Hashable, partition: Partition) -> None:
         with self._lock:
             if path not in self._known:
                 self._known[path] = partition
@@ -103,10 +105,11 @@ class _Kept:
 
 
 class Contexts:
-    """Answers questions about some columns of a relation, in this process."""
+    """Answers questions about some columns of a relation; a worker elsewhere makes its own, once for all its tasks."""
 
     def __init__(self, relation: Relation, nulls: Nulls, columns: Sequence[str]) -> None:
         self.relation = relation
+        self.nulls = nulls
         self.columns = tuple(columns)
         self.unknown = nulls == "unknown"
         self.codes = [relation.codes(name) for name in columns]
@@ -116,8 +119,11 @@ class Contexts:
         self._lock = threading.Lock()
         self._orders: dict[int, np.ndarray] = {}
         self._single: dict[int, Partition] = {}
-        self._kept = _Kept(KEPT_BYTES)
+        self._kept = KeptPartitions(KEPT_BYTES)
         self._own = threading.local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _contexts, (self.relation, self.nulls, self.columns)
 
     def arranged(self, context: tuple[int, ...]) -> tuple[int, ...]:
         """The columns of a context as the trie has them: those of most values first."""
@@ -180,8 +186,8 @@ class Contexts:
             own["groups"] = np.full(self.relation.rows, -1, np.int32)
         return own["groups"]
 
-    def ask(self, questions: Sequence[Question], most: int) -> list[Answer]:
-        """Up to ``most`` pairs that break each target of each question, from different groups.
+    def ask(self, questions: Sequence[Question], most: int, stop: Stop | None = None) -> list[Answer]:
+        """Up to ``most`` pairs that break each target of each question, from different groups; empty answers if it is time to stop.
 
         Rows are looked at a piece at a time: what is broken is so early, most often, and then not asked again.
         """
@@ -191,6 +197,8 @@ class Contexts:
                 left = {n: [t for t in questions[n].targets if t not in found[n]] for n in numbers}
                 contexts = {n: questions[n].context for n, targets in left.items() if targets}
                 for number, partition, column in self._walk(contexts, piece, (k, first)):
+                    if stop is not None and stop():
+                        return [[] for _ in questions]
                     cut = partition
                     if column >= 0:
                         cut = self.refine(partition, column, most if left[number] == [Target()] else EVERY)
@@ -198,11 +206,13 @@ class Contexts:
                         found[number].update(self._look(cut, left[number], most))
         return [[broken.get(target, _NONE) for target in question.targets] for question, broken in zip(questions, found, strict=True)]
 
-    def count(self, questions: Sequence[Question]) -> list[list[int]]:
-        """For each target of each question the fewest rows without which it holds."""
+    def count(self, questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+        """For each target of each question the fewest rows without which it holds; empty answers if it is time to stop."""
         found = [[0] * len(question.targets) for question in questions]
         for first, numbers in self._families(questions):
             for number, partition, column in self._walk({n: questions[n].context for n in numbers}, self._root(first), (WHOLE, first)):
+                if stop is not None and stop():
+                    return [[] for _ in questions]
                 cut = self.refine(partition, column) if column >= 0 else partition
                 found[number] = [self._removed(cut, target) for target in questions[number].targets]
         return found
@@ -309,46 +319,52 @@ class Contexts:
                     found[target] = along[: numbers[1]] if target.descending else against[: numbers[0]]
 
 
+@lru_cache(maxsize=1)
+def _contexts(relation: Relation, nulls: Nulls, columns: tuple[str, ...]) -> Contexts:
+    return Contexts(relation, nulls, columns)
+
+
 @dataclass(frozen=True)
 class _Asking:
-    """A task's questions, answered by a worker: one with a relation of its own, unless ``contexts`` are at hand."""
+    """Answers a task's questions."""
 
-    relation: Relation
-    nulls: Nulls
-    columns: tuple[str, ...]
+    contexts: Contexts
     most: int | None  # pairs wanted; None: numbers of rows
-    contexts: Contexts | None = field(default=None, compare=False)
+    stop: Stop | None = None
 
     def __call__(self, questions: Sequence[Question]) -> list[Any]:
-        contexts = self.contexts or Contexts(self.relation, self.nulls, self.columns)
-        return contexts.count(questions) if self.most is None else contexts.ask(questions, self.most)
+        if self.most is None:
+            return self.contexts.count(questions, self.stop)
+        return self.contexts.ask(questions, self.most, self.stop)
 
 
-def ask(engine: Engine, contexts: Contexts, questions: Sequence[Question], most: int, done: Done | None = None) -> list[Answer]:
-    """Pairs that break each target of each question, up to ``most``: in this thread if little is asked, in threads, or as one Spark job."""
-    return _run(engine, contexts, questions, most, done)
+def ask(engine: Engine, contexts: Contexts, questions: Sequence[Question], most: int, stop: Stop | None = None) -> list[Answer]:
+    """Pairs that break each target of each question, up to ``most``: in this thread if little is asked, in threads, or as one Spark job.
+
+    ``stop`` is asked now and then, in threads only; answers that are not there when it says so are empty.
+    """
+    return _run(engine, contexts, questions, most, stop)
 
 
-def count(engine: Engine, contexts: Contexts, questions: Sequence[Question], done: Done | None = None) -> list[list[int]]:
-    """For each target of each question the fewest rows without which it holds."""
-    return _run(engine, contexts, questions, None, done)
+def count(engine: Engine, contexts: Contexts, questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+    """For each target of each question the fewest rows without which it holds. ``stop``: as for :func:`ask`."""
+    return _run(engine, contexts, questions, None, stop)
 
 
-def _run(engine: Engine, contexts: Contexts, questions: Sequence[Question], most: int | None, done: Done | None) -> list[Any]:
-    asking = _Asking(engine.relation, engine.nulls, contexts.columns, most, contexts)
+def _run(engine: Engine, contexts: Contexts, questions: Sequence[Question], most: int | None, stop: Stop | None) -> list[Any]:
+    asking = _Asking(contexts, most, stop)
     seconds = SECONDS_A_ROW * engine.relation.rows * sum(len(q.context) + len(q.targets) for q in questions)
     if seconds < ALONE_SECONDS:
-        return asking(questions)
+        return replace(asking, stop=None)(questions)
     workers = engine.workers_for(seconds)
     at: dict[tuple[int, ...], list[int]] = {}
     for number, question in enumerate(questions):
         at.setdefault(contexts.arranged(question.context)[:2], []).append(number)
     tasks = _even(list(at.values()), PARTS * workers.slots)
-    if isinstance(workers, SparkTasks):
-        engine.ship(workers.session)
-        asking = _Asking(engine.relation, engine.nulls, contexts.columns, most)
+    if isinstance(workers, SparkTasks):  # who cannot ask back
+        asking = replace(asking, stop=None)
     found: list[Any] = [None] * len(questions)
-    answers = workers.map(asking, [[questions[n] for n in task] for task in tasks], f"ask about {len(questions)} contexts", done)
+    answers = workers.map(asking, [[questions[n] for n in task] for task in tasks], f"ask about {len(questions)} contexts")
     for task, some in zip(tasks, answers, strict=True):
         for number, answer in zip(task, some, strict=True):
             found[number] = answer

@@ -1,23 +1,18 @@
 """Rules that share equalities share the work of grouping by them (FACET section 4).
 
-Each rule's equalities are put in one order, so that rules with a common beginning meet in a trie; a node's groups are refined
-from its parent's and used by every rule that ends there. Orders: by ``cost`` (each rule's own plan: cheap predicates
-first) or by ``frequency`` (what most rules have comes first, so that more is shared).
+Each rule's equalities are put in the order of its plan, cheap ones first, so that rules with a common beginning meet in a trie; a
+node's groups are refined from its parent's and used by every rule that ends there.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.plan import order_equalities
 from rowlaw.relation.groups import Groups
 from rowlaw.rules.model import Predicate
-
-Order = Literal["cost", "frequency"]
 
 
 @dataclass
@@ -34,24 +29,20 @@ class Node:
             yield from child.all_rules()
 
 
-def build(rules: Sequence[Compiled], order: Order = "cost", alone: Callable[[Compiled], bool] | None = None) -> list[Node]:
+def build(rules: Sequence[Compiled], alone: Callable[[Compiled], bool] | None = None) -> list[Node]:
     """The roots of the tries of some rules: independent of each other, so each may run on its own.
 
     Rules share a trie only if the same rows may stand for ``s`` and ``t``. A rule without equalities, or one that is better off
     ``alone``, is a root by itself.
     """
-    frequency = Counter(c.predicate for rule in rules for c in rule.equalities)
     roots: dict[tuple[int, int], Node] = {}
     single: list[Node] = []
     for number, rule in enumerate(rules):
         if not rule.equalities or (alone is not None and alone(rule)):
             single.append(Node(rules=[number]))
             continue
-        equal = order_equalities(rule)
-        if order == "frequency":
-            equal = tuple(sorted(equal, key=lambda c: (-frequency[c.predicate], str(c.predicate))))
         node = roots.setdefault((id(rule.s), id(rule.t)), Node())
-        for c in equal:
+        for c in order_equalities(rule):
             node = node.children.setdefault(c.predicate, Node([c]))
         node.rules.append(number)
     branches = [child for root in roots.values() for child in root.children.values()]

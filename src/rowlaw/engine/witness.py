@@ -19,20 +19,13 @@ from rowlaw.kernels import witness as kernels
 from rowlaw.relation.groups import Groups, Sorted
 from rowlaw.rules.model import Op
 
-Pair = tuple[int, int]
-
 LOOKED_AT = 50  # pairs that can be looked at in the time it takes to sort and count one row
-
-
-def witness(rule: Compiled, rows: int, groups: Groups | None = None) -> Pair | None:
-    """A pair of rows that breaks the rule, or None. For a rule about single rows the pair is that row twice."""
-    found = counterexamples(rule, rows, 1, groups)
-    return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
 
 
 def counterexamples(rule: Compiled, rows: int, most: int, groups: Groups | None = None) -> np.ndarray:
     """Up to ``most`` pairs that break the rule, from different groups where there are several; none only if it holds.
 
+    For a rule about single rows a pair is a row twice.
     ``groups`` are the pairs that satisfy its equalities, where the caller has them already.
     """
     if rule.denial.arity == 1:

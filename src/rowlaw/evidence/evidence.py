@@ -64,10 +64,6 @@ class EvidenceSet:
         """How many ordered pairs have been counted."""
         return int(self.counts.sum())
 
-    @property
-    def words(self) -> int:
-        return int(self.signatures.shape[1])
-
 
 def _frozen(values: np.ndarray) -> np.ndarray:
     values.setflags(write=False)

@@ -8,6 +8,7 @@ among random ones and say most.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,15 +75,15 @@ class Sampler:
         signatures = self._packed.signatures(keys)
         return EvidenceSet.of(np.concatenate((signatures, self.slots.reverse(signatures))), np.concatenate((counts, counts)))
 
-    def run(self, known: np.ndarray | EvidenceSet | None = None) -> np.ndarray:
-        """Sample until it is not worth while; the signatures found that are neither ``known`` nor given before."""
+    def run(self, known: np.ndarray | EvidenceSet | None = None, stop: Callable[[], bool] | None = None) -> np.ndarray:
+        """Sample until it is not worth while, or time to stop; the signatures found that are neither ``known`` nor given before."""
         if known is not None:
             signatures = known.signatures if isinstance(known, EvidenceSet) else known
             self._note(signatures, 2)
         if len(self._rows) > 1:
             self.random()
-            self.neighbouring()
-            self.focused()
+            self.neighbouring(stop)
+            self.focused(stop)
         return self._fresh()
 
     def random(self, partners: int = PARTNERS) -> float:
@@ -96,7 +97,7 @@ class Sampler:
         found = [self._compare(shuffled, self._places, np.roll(self._places, int(d))) for d in distances]
         return _efficiency(found)
 
-    def neighbouring(self) -> None:
+    def neighbouring(self, stop: Callable[[], bool] | None = None) -> None:
         """Neighbours in sorted orders, until a round through all columns yields too little.
 
         Each step sorts by one more column and keeps the order within equal values, so rows stand in lexicographic order of the columns of
@@ -106,6 +107,8 @@ class Sampler:
         for _ in range(max(1, len(self._by))):
             found, left = [], list(self._by)
             while left:
+                if stop is not None and stop():
+                    return
                 counts = self._followed[last][left]
                 slot = left.pop(int(self._random.choice(np.flatnonzero(counts == counts.min()))))
                 self._followed[last, slot] += 1
@@ -116,7 +119,7 @@ class Sampler:
             if _efficiency(found) < self.neighbours:
                 return
 
-    def focused(self) -> None:
+    def focused(self, stop: Callable[[], bool] | None = None) -> None:
         """Random partners by column and strategy; those that yield most go on, those that yield too little are given up."""
         foci = [
             Focus(-np.inf, slot, strategy)
@@ -124,7 +127,7 @@ class Sampler:
             for strategy in ((WITHIN, OTHER, BACK, FORTH) if self.slots.ordered[slot] else (WITHIN, OTHER))
         ]
         heapq.heapify(foci)
-        while foci:
+        while foci and not (stop is not None and stop()):
             focus = heapq.heappop(foci)
             reached = self._apply(focus)
             if reached >= self.efficiency:

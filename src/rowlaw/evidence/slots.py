@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels.evidence import SLOTS
+from rowlaw.predicates.space import ORDERED_TYPES
 from rowlaw.relation import Relation
-from rowlaw.relation.align import _native, _objects
+from rowlaw.relation.align import common_scale
 from rowlaw.rules.model import Column, Constant, Nulls, Operand, Predicate
 
 _ODD = np.uint64(0x5555555555555555)
-ORDERED_TYPES = ("number", "date", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,7 @@ class Slot:
 class Slots:
     """The slots of a space over a relation; what two rows say is one outcome for each.
 
+    >>> import pyarrow as pa
     >>> from rowlaw.relation import encode
     >>> from rowlaw.source import open_source
     >>> relation = encode(open_source(pa.table({"zip": ["07030", "10001"], "pop": [7, 5]})))
@@ -122,6 +122,7 @@ class Slots:
     def reverse(self, signatures: np.ndarray) -> np.ndarray:
         """The signatures of ``(t, s)``, given those of ``(s, t)``.
 
+        >>> import pyarrow as pa
         >>> from rowlaw.relation import encode
         >>> from rowlaw.source import open_source
         >>> slots = Slots.same_column(encode(open_source(pa.table({"a": [1, 2], "b": ["x", "y"]}))))
@@ -209,15 +210,6 @@ def _common_scales(slots: Slots) -> dict[str, np.ndarray]:
     for names in set(group.values()):
         ordered = sorted(names)
         relation = slots.relation
-        for name, places in zip(ordered, _places([relation.dictionary(n) for n in ordered]), strict=True):
+        for name, places in zip(ordered, common_scale(*(relation.dictionary(n) for n in ordered)), strict=True):
             found[name] = np.append(places, np.int32(-1))[relation.codes(name)]
     return found
-
-
-def _places(dictionaries: list[pa.Array]) -> list[np.ndarray]:
-    """For the values of some columns, their positions among the union of all; numbers compare without rounding."""
-    native = [v for d in dictionaries if (v := _native(d)) is not None]
-    alike = len(native) == len(dictionaries) and len({v.dtype for v in native}) == 1
-    values = native if alike else [_objects(d) for d in dictionaries]
-    places = np.unique(np.concatenate(values), return_inverse=True)[1]
-    return np.split(places.astype(np.int32), np.cumsum([len(v) for v in values])[:-1])

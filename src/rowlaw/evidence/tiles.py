@@ -102,7 +102,7 @@ def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
     for more in sorted((Sorted(c, int(c.max(initial=-1)) + 2) for c in slots.columns), key=lambda c: c.width):
         if span(1, [*columns, more]).bit_length() <= KEY_BITS:
             columns.append(more)
-    order = Side(folded.rows, np.array([0, len(folded.rows)], np.int64)).sorted_by(columns)[1]
+    order = Side.whole(folded.rows).sorted_by(columns)[1]
     return Folded(folded.rows[order], folded.weights[order])
 
 
@@ -116,9 +116,29 @@ def _sharing(codes: np.ndarray, tile: int) -> np.ndarray:
     return np.stack((first, second), axis=1).astype(np.int64)
 
 
-def fold(slots: Slots) -> Folded:
-    """The distinct rows of a relation, over the columns in use, and how often each occurs."""
-    return Tiles(slots, None, None, TILE, kernels.DIRECT).folded
+def fold(slots: Slots, some: np.ndarray | None = None, multiplicity: np.ndarray | None = None) -> Folded:
+    """The distinct rows of a relation (or some of it), over the columns in use, and how often each occurs.
+
+    Sorted by the columns of fewest values first; rows that occur once come before the others.
+    """
+    rows = np.arange(slots.relation.rows) if some is None else some
+    weights = np.ones(len(rows), np.int64) if multiplicity is None else np.asarray(multiplicity, np.int64)
+    present = weights > 0
+    rows, weights = np.asarray(rows)[present].astype(np.int32), weights[present]
+    columns = [Sorted(c, int(c[rows].max(initial=-1)) + 2) for c in slots.columns]
+    columns.sort(key=lambda c: c.width)
+    if len(rows) and columns:
+        order = Side.whole(rows).sorted_by(columns)[1]
+        rows, weights = rows[order], weights[order]
+    first = np.zeros(len(rows), np.bool_)
+    first[:1] = True
+    for column in columns:
+        codes = column.codes[rows]
+        first[1:] |= codes[1:] != codes[:-1]
+    starts = np.flatnonzero(first)
+    rows, weights = rows[starts], np.add.reduceat(weights, starts) if len(starts) else weights
+    order = np.argsort(weights > 1, kind="stable")
+    return Folded(rows[order], weights[order])
 
 
 def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> np.ndarray:
@@ -188,27 +208,8 @@ class Tiles:
 
     @cached_property
     def folded(self) -> Folded:
-        """Equal rows as one, sorted by the columns of fewest values first; those that occur once come before the others."""
-        if self.layout is not None:
-            return self.layout
-        rows = np.arange(self.slots.relation.rows) if self.rows is None else self.rows
-        weights = np.ones(len(rows), np.int64) if self.multiplicity is None else np.asarray(self.multiplicity, np.int64)
-        present = weights > 0
-        rows, weights = np.asarray(rows)[present].astype(np.int32), weights[present]
-        columns = [Sorted(c, int(c[rows].max(initial=-1)) + 2) for c in self.slots.columns]
-        columns.sort(key=lambda c: c.width)
-        if len(rows) and columns:
-            order = Side(rows, np.array([0, len(rows)], np.int64)).sorted_by(columns)[1]
-            rows, weights = rows[order], weights[order]
-        first = np.zeros(len(rows), np.bool_)
-        first[:1] = True
-        for column in columns:
-            codes = column.codes[rows]
-            first[1:] |= codes[1:] != codes[:-1]
-        starts = np.flatnonzero(first)
-        rows, weights = rows[starts], np.add.reduceat(weights, starts) if len(starts) else weights
-        order = np.argsort(weights > 1, kind="stable")
-        return Folded(rows[order], weights[order])
+        """The rows as tiles have them; a worker finds them again."""
+        return self.layout if self.layout is not None else fold(self.slots, self.rows, self.multiplicity)
 
     @cached_property
     def _codes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

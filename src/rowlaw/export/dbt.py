@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rowlaw.export.target import Export, Plan, description, slug, slugs
+from rowlaw.export.target import Export, Plan, description, one_line, slug, slugs
 from rowlaw.rules import Key, NamedRule
 
 _BRACE = re.compile(r"\{(?=[{%#])")
@@ -57,9 +57,9 @@ def _config(named: NamedRule) -> dict[str, Any]:
 def _singular(plan: Plan, named: NamedRule, model: str) -> str:
     origin = f"{{{{ ref({_python_text(model)}) }}}}"
     # The braces of the reference must stay, those of names and literals must not: the reference is put in last.
-    placeholder = _unused(_ORIGIN, plan.query(named.rule))
-    query = literal(plan.failing(named, placeholder)).replace(placeholder, origin)
-    note = literal(f"-- {named.id}: {description(named)}\n--   {' '.join(str(named.rule).splitlines())}")
+    query, placeholder = plan.with_origin(named, _ORIGIN)
+    query = literal(query).replace(placeholder, origin)
+    note = literal(f"-- {named.id}: {description(named)}\n--   {one_line(str(named.rule))}")
     return f"{{{{ config(severity='{named.severity}', tags=['rowlaw']) }}}}\n{note}\n{query}\n"
 
 
@@ -74,9 +74,3 @@ def literal(text: str) -> str:
 
 def _python_text(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _unused(name: str, text: str) -> str:
-    while name in text:
-        name += "_"
-    return name

@@ -5,7 +5,7 @@ Deequ measures single columns and single rows; what compares two rows it can onl
 
 from __future__ import annotations
 
-from rowlaw.export.target import Export, Plan, Unexpressed, description, row_denial
+from rowlaw.export.target import Export, Plan, Unexpressed, description, one_line, row_denial
 from rowlaw.rules import Key, NamedRule, Severity, sql_condition
 
 LEVELS: dict[Severity, str] = {"error": "Error", "warn": "Warning"}
@@ -17,10 +17,10 @@ def deequ(plan: Plan) -> Export:
     unexpressed: list[Unexpressed] = []
     for named in plan.rules:
         found = _constraint(plan, named)
-        note = f"        # {named.id}: {_one_line(description(named))}"
+        note = f"        # {named.id}: {one_line(description(named))}"
         if isinstance(found, Unexpressed):
             unexpressed.append(found)
-            calls[named.severity].append(f"{note}\n        # not expressed: {_one_line(str(named.rule))}\n        #   {found.why}")
+            calls[named.severity].append(f"{note}\n        # not expressed: {one_line(str(named.rule))}\n        #   {found.why}")
         else:
             calls[named.severity].append(f"{note}\n        {found}")
     used = [severity for severity, some in calls.items() if any("\n        ." in call for call in some)]
@@ -75,9 +75,5 @@ def _constraint(plan: Plan, named: NamedRule) -> str | Unexpressed:
     return f".hasUniqueness({list(rule.columns)!r}, lambda share: share == 1.0).where({known!r})"
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.splitlines())
-
-
 def _docstring(text: str) -> str:
-    return _one_line(text).replace("\\", "\\\\").replace('"', "'")
+    return one_line(text).replace("\\", "\\\\").replace('"', "'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rowlaw.errors import RowlawError
@@ -90,8 +91,6 @@ def _types(given: Mapping[str, str]) -> tuple[dict[str, TypeClass], frozenset[st
 
 
 def _bound(named: NamedRule, columns: Mapping[str, TypeClass | None]) -> NamedRule:
-    from dataclasses import replace
-
     if not isinstance(named.rule, Denial):
         return named
     return replace(named, rule=bind(named.origin or named.rule, columns), origin=None)

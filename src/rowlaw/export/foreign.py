@@ -77,6 +77,8 @@ def import_rules(path: str | os.PathLike[str], *, columns: Sequence[str] | None 
         raise RowlawError("NO_SUCH_FILE", path=file, hint=nearest(os.path.basename(file), known)) from None
     except UnicodeDecodeError:
         raise RowlawError("BAD_FILE", path=file, problem="not valid UTF-8") from None
+    except OSError as error:
+        raise RowlawError("BAD_FILE", path=file, problem=f"cannot be read: {error.strerror}") from None
     return read_foreign(text, columns=columns, nulls=nulls, file=file)
 
 

@@ -50,8 +50,5 @@ def _native(plan: Plan, named: NamedRule) -> tuple[str, dict[str, Any]] | None:
 
 def _query(plan: Plan, named: NamedRule) -> str:
     """The query with the table as ``{batch}``; other braces are doubled, since the text is a format string."""
-    placeholder = _BATCH
-    while placeholder in plan.query(named.rule):
-        placeholder += "_"
-    query = plan.failing(named, placeholder)
+    query, placeholder = plan.with_origin(named, _BATCH)
     return query.replace("{", "{{").replace("}", "}}").replace(placeholder, "{batch}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowlaw.export.target import Export, Plan, Unexpressed, description, row_denial
+from rowlaw.export.target import Export, Plan, Unexpressed, description, one_line, row_denial
 from rowlaw.rules import Key, NamedRule, sql_condition
 
 
@@ -12,12 +12,12 @@ def sql_script(plan: Plan) -> Export:
     parts = ["-- The queries number the rows. A database that may number them twice differently needs a row id.\n"] if numbered else []
     for named in plan.rules:
         tolerated = f", tolerates {named.tolerate:g} of the {'rows' if row_denial(named.rule) else 'pairs'}" if named.tolerate else ""
-        lines = [f"-- {named.id} ({named.severity}{tolerated}): {description(named)}", f"--   {_one_line(str(named.rule))}"]
+        lines = [f"-- {named.id} ({named.severity}{tolerated}): {description(named)}", f"--   {one_line(str(named.rule))}"]
         found = constraint(plan, named)
         if isinstance(found, Unexpressed):
             lines.append(f"-- no constraint: {found.why}")
         else:
-            lines.append(f"-- as a constraint: {_one_line(_alter(plan, named, found))}")
+            lines.append(f"-- as a constraint: {one_line(_alter(plan, named, found))}")
         parts.append("\n".join([*lines, plan.query(named.rule) + ";"]) + "\n")
     return Export("sql", {f"{plan.title}.sql": "\n".join(parts) or "-- no rules\n"})
 
@@ -41,7 +41,7 @@ def constraint(plan: Plan, named: NamedRule) -> str | Unexpressed:
         return Unexpressed(named.id, "Spark does not enforce UNIQUE; use the query")
     if plan.floats.intersection(rule.columns):
         return Unexpressed(named.id, "UNIQUE takes NaN for a value, a rule takes it for null; use the query")
-    columns = ", ".join('"' + c.replace('"', '""') + '"' for c in rule.columns)
+    columns = ", ".join(map(plan.quoted, rule.columns))
     if plan.nulls == "unknown":
         return f"UNIQUE ({columns})"
     if plan.dialect == "duckdb":
@@ -50,11 +50,4 @@ def constraint(plan: Plan, named: NamedRule) -> str | Unexpressed:
 
 
 def _alter(plan: Plan, named: NamedRule, clause: str) -> str:
-    mark = "`" if plan.dialect == "spark" else '"'
-    name = mark + named.id.replace(mark, mark * 2) + mark
-    return f"ALTER TABLE {plan.quoted_table} ADD CONSTRAINT {name} {clause};"
-
-
-def _one_line(text: str) -> str:
-    """A text that stays inside a comment of one line."""
-    return " ".join(text.splitlines())
+    return f"ALTER TABLE {plan.quoted_table} ADD CONSTRAINT {plan.quoted(named.id)} {clause};"

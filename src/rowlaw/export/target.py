@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from rowlaw.errors import RowlawError
+from rowlaw.output import write_text
 from rowlaw.rules import Denial, Dialect, NamedRule, Nulls, Rule, RuleSet, TypeClass, english, sql
 
 
@@ -52,10 +53,24 @@ class Plan:
             f"WHERE CAST(rowlaw_violations AS {double}) / (SELECT {pairs} FROM {source}) > {share}"
         )
 
+    def with_origin(self, named: NamedRule, name: str) -> tuple[str, str]:
+        """The query of a tool that puts its own text where the table stands: with a name in its place, and that name.
+
+        The name given is lengthened until nothing else in the query is called so.
+        """
+        query = self.query(named.rule)
+        while name in query:
+            name += "_"
+        return self.failing(named, name), name
+
+    def quoted(self, name: str) -> str:
+        """A name as the dialect quotes it."""
+        mark = "`" if self.dialect == "spark" else '"'
+        return mark + name.replace(mark, mark * 2) + mark
+
     @property
     def quoted_table(self) -> str:
-        mark = "`" if self.dialect == "spark" else '"'
-        return ".".join(mark + part.replace(mark, mark * 2) + mark for part in self.table.split("."))
+        return ".".join(map(self.quoted, self.table.split(".")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +109,7 @@ class Export:
             paths = {os.path.join(target, *name.split("/")): text for name, text in self.files.items()}
         for file, text in paths.items():
             os.makedirs(os.path.dirname(file) or ".", exist_ok=True)
-            with open(f"{file}.part", "w", encoding="utf-8") as stream:
-                stream.write(text)
-            os.replace(f"{file}.part", file)
+            write_text(file, text)
         return list(paths)
 
 
@@ -114,6 +127,11 @@ def description(named: NamedRule) -> str:
     """What a rule says and why, in one line."""
     because = f" Because: {' '.join(named.because.split())}" if named.because and not named.because.startswith(english(named.rule)) else ""
     return english(named.rule) + because
+
+
+def one_line(text: str) -> str:
+    """A text that stays inside a comment of one line."""
+    return " ".join(text.splitlines())
 
 
 def slug(text: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 _HIT, _GIVE_UP = 1, 2
 

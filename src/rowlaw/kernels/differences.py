@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 TILE = 1024  # pairs compared at a time: their words stay in the first-level cache
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -69,12 +70,13 @@ def _with_room(table: Table, more: int) -> Table:
         room *= 2
     sets = np.zeros((room, table.sets.shape[1]), np.uint64)
     facts = np.zeros((room, table.facts.shape[1]), np.uint64)
-    facts[:used] = table.facts[:used]
     places = np.full(2 * room, -1, np.int32)
     again = np.zeros(1, np.int64)
     turned = table.sets.T
     for n in range(used):
         _entry(places, sets, again, turned, n)
+        for w in range(facts.shape[1]):
+            facts[n, w] = table.facts[n, w]
     return Table(places, sets, facts, again)
 
 

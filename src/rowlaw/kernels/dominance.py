@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 _RUN = 16  # runs this short are sorted and counted by insertion
 _BRUTE = 48  # lists this short are counted pair by pair
@@ -161,7 +162,8 @@ def _divide(points: Any, counts: Any) -> None:
             continue  # no value is below another
         if top + 2 * size > len(buffer):
             larger = np.empty(2 * (top + 2 * size), np.int32)
-            larger[:top] = buffer[:top]
+            for i in range(top):
+                larger[i] = buffer[i]
             buffer = larger
         if depth + 3 > len(lengths):
             lengths, firsts = np.append(lengths, lengths), np.append(firsts, firsts)

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 SLOTS = 32  # slots to a word of a signature
 NARROW = 1 << 15  # codes below this are compared in 16-bit lanes

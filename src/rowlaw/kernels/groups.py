@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
@@ -56,7 +57,8 @@ def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any, width: An
             groups += 1
             if groups == len(starts):
                 longer = np.empty(2 * len(starts), np.int64)
-                longer[:groups] = starts
+                for g in range(groups):
+                    longer[g] = starts[g]
                 starts = longer
             starts[groups] = kept
         i = j

@@ -28,9 +28,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from rowlaw.kernels.hitting_boxes import (
+from rowlaw.kernels.compiling import njit
+from rowlaw.kernels.hitting_boxes import emit, open_boxes, search_boxes
+from rowlaw.kernels.hitting_layout import plan
+from rowlaw.kernels.hitting_state import (
     BASE,
     DEPTH,
     DONE,
@@ -57,10 +59,6 @@ from rowlaw.kernels.hitting_boxes import (
     WORK,
     Task,
     count,
-    emit,
-    open_boxes,
-    plan,
-    search_boxes,
 )
 
 _0, _1, _ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)

@@ -1,4 +1,4 @@
-"""The box engine of :mod:`rowlaw.kernels.hitting`, and the state of a search.
+"""The box engine of :mod:`rowlaw.kernels.hitting`; :mod:`rowlaw.kernels.hitting_layout` prepares a node for it.
 
 Vertices fall into *columns*: a forbidden set (the atoms of one comparison) is one column, any other vertex one by itself. An edge
 is then a vector of digits, what it has in each column, and a list of edges is a bitmap over all such vectors: dense
@@ -16,56 +16,48 @@ Symmetry: while all choices so far are their own mirror images, of two choices t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-DONE, PAUSED, GROW_LISTS, GROW_BOXES, GROW_FOUND = 0, 1, 2, 3, 4
-
-INNER = 6  # vertices inside a word
-ATOMS = 3  # most vertices of a column
-PATTERNS = 1 << ATOMS  # of an edge in a column; also most choices
-DIGITS = 4  # most patterns that occur in a column; else its vertices become columns
-
-# places in Task.numbers
-DEPTH, FRESH, LEVEL, FOUND, WORK, COLUMNS, NODES, LEVELS, NEED, FEW, PER_EDGE = range(11)
-# places in Task.frames (a node on the path of the list engine)
-U_BEGIN, U_END, S_BEGIN, S_END, BASE, TOP = range(6)
-# places in Task.frame_sets
-F_CHOSEN, F_CANDIDATES, F_TODO, F_TRIED, F_REST = range(5)
-# places in Task.levels (a column, and the node on the path of the box engine)
-L_DIGITS, L_CHOICES, L_SIZE, L_ARRAYS, L_CHOICE, L_TOP, L_SAME, L_ONLY, L_SILENT = range(9)
-# places in Task.choices
-C_KEEP, C_CRITICAL, C_FIRST, C_SKIP, C_SAME = 0, 1, 2, 5, 6
-# places in Task.column_vertices
-K_ATOMS = 3
-
-
-class Task(NamedTuple):
-    """A branch being searched; sets of (local) vertices are words."""
-
-    numbers: Any  # int64[11]
-    lists: Any  # uint64: edges
-    frames: Any  # int64[6, depth]
-    frame_sets: Any  # uint64[5, depth]
-    segments: Any  # int64[2, many]: where lists of critical edges begin and end
-    order: Any  # int64[vertices]: rare vertices first
-    forbidden: Any  # uint64
-    exchange: Any  # int64[vertices], or empty: the symmetry
-    columns: Any  # int64[columns, 4]: the vertices of a column (-1: none), and how many
-    levels: Any  # int64[columns + 1, 9]; L_ONLY: the one choice to be made (-1: any), L_SILENT: note nothing here
-    level_sets: Any  # uint64[columns + 1, 2]: chosen, alive
-    choices: Any  # int64[columns, PATTERNS, 7]
-    choice_sets: Any  # uint64[columns, PATTERNS]
-    digit: Any  # int64[columns, PATTERNS]: the digit of a pattern
-    arrays: Any  # int64[columns + 1, many]: where the bitmaps of a node are
-    some: Any  # uint64[columns + 1, many, 1 << DIGITS]: for a bitmap, OR over the slices of a set of digits
-    inside: Any  # uint64[64]: the vertices of each subset of the inner ones
-    boxes: Any  # uint64: bitmaps
-    unless: Any  # uint64: all ones where a word says nothing on whether all can be hit
-    found: Any  # uint64
-
+from rowlaw.kernels.compiling import njit
+from rowlaw.kernels.hitting_layout import pattern
+from rowlaw.kernels.hitting_state import (
+    ATOMS,
+    C_CRITICAL,
+    C_FIRST,
+    C_KEEP,
+    C_SAME,
+    C_SKIP,
+    COLUMNS,
+    DONE,
+    F_CHOSEN,
+    FOUND,
+    GROW_BOXES,
+    GROW_FOUND,
+    K_ATOMS,
+    L_ARRAYS,
+    L_CHOICE,
+    L_CHOICES,
+    L_DIGITS,
+    L_ONLY,
+    L_SAME,
+    L_SILENT,
+    L_SIZE,
+    L_TOP,
+    LEVEL,
+    LEVELS,
+    NEED,
+    NODES,
+    PAUSED,
+    S_BEGIN,
+    S_END,
+    U_BEGIN,
+    U_END,
+    WORK,
+    Task,
+    count,
+)
 
 _0, _1 = np.uint64(0), np.uint64(1)
 _ALL = ~np.uint64(0)
@@ -73,209 +65,6 @@ _ALL = ~np.uint64(0)
 _LACKS = np.array(
     [0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF, 0x00000000FFFFFFFF], np.uint64
 )
-
-
-@njit(cache=True, nogil=True)
-def count(x: Any) -> Any:
-    """Bits of a word (LLVM makes it one instruction)."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True, nogil=True)
-def _columns(forbidden: Any, chosen: Any, free: Any, columns: Any) -> int:
-    """Groups the candidates (``free``) of a node into columns; how many."""
-    n = 0
-    for i in range(len(forbidden)):
-        missing = forbidden[i] & ~chosen
-        if missing & ~free == _0 and 2 <= count(missing) <= ATOMS:
-            free &= ~missing
-            m = 0
-            for v in range(64):
-                if missing >> np.uint64(v) & _1 != _0:
-                    columns[n, m] = v
-                    m += 1
-            columns[n, K_ATOMS] = m
-            n += 1
-    for v in range(64):
-        if free >> np.uint64(v) & _1 != _0:
-            columns[n, 0], columns[n, K_ATOMS] = v, 1
-            n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _pattern(edge: Any, column: Any) -> Any:
-    """What an edge has in a column, a bit for each vertex of the column."""
-    pattern = edge >> np.uint64(column[0]) & _1
-    for a in range(1, column[K_ATOMS]):
-        pattern |= (edge >> np.uint64(column[a]) & _1) << np.uint64(a)
-    return np.int64(pattern)
-
-
-@njit(cache=True, nogil=True)
-def _break_up(columns: Any, n: int, seen: Any) -> int:
-    """Columns with too many patterns fall into single vertices; how many columns there are then."""
-    for c in range(n):
-        kinds = 0
-        for p in range(PATTERNS):
-            kinds += seen[c, p] > 0
-        m = columns[c, K_ATOMS]
-        if m > 1 and max(kinds, m + (seen[c, 0] > 0)) > DIGITS:
-            counts = np.empty(PATTERNS, np.int64)
-            for p in range(PATTERNS):
-                counts[p] = seen[c, p]
-            for a in range(m - 1, -1, -1):
-                place = c if a == 0 else n
-                n += a > 0
-                columns[place, 0], columns[place, K_ATOMS] = columns[c, a], 1
-                for p in range(PATTERNS):
-                    seen[place, p] = 0
-                for p in range(1 << m):
-                    seen[place, p >> a & 1] += counts[p]
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _arrange(columns: Any, n: int, seen: Any) -> int:
-    """Puts uneven columns first and those for the inside of the word last; how many stay outside.
-
-    ``seen[c, p]`` counts the edges with pattern ``p`` in column ``c``. Uneven columns first means early deaths.
-    """
-    key = np.empty(n, np.float64)
-    for c in range(n):
-        total = 0
-        for p in range(PATTERNS):
-            total += seen[c, p]
-        key[c] = 10.0 * columns[c, K_ATOMS]
-        for p in range(PATTERNS):
-            if seen[c, p] > 0:
-                share = seen[c, p] / total
-                key[c] -= share * np.log(share)
-    for c in range(1, n):
-        j = c
-        while j > 0 and key[j - 1] > key[j]:
-            key[j - 1], key[j] = key[j], key[j - 1]
-            _swap(columns, j - 1, j)
-            _swap(seen, j - 1, j)
-            j -= 1
-    room = INNER
-    outside = n
-    for c in range(n - 1, -1, -1):
-        if columns[c, K_ATOMS] <= room:
-            room -= columns[c, K_ATOMS]
-            outside -= 1
-            for j in range(c, outside):
-                _swap(columns, j, j + 1)
-                _swap(seen, j, j + 1)
-    return outside
-
-
-@njit(cache=True, nogil=True)
-def _swap(rows: Any, i: int, j: int) -> None:
-    for k in range(rows.shape[1]):
-        rows[i, k], rows[j, k] = rows[j, k], rows[i, k]
-
-
-@njit(cache=True, nogil=True)
-def _digits(m: int, digit: Any, seen: Any) -> int:
-    """Numbers the patterns of a column of ``m`` vertices; how many digits. The first digits are those that decide whether all can be hit.
-
-    An edge that has nothing in a column stays whatever is chosen there. Without such edges, any choice (never all of the
-    column) leaves one vertex, and so the edges that have just that vertex.
-    """
-    n = 0
-    for p in range(1 << m):
-        digit[p] = -1
-    if m == 1 or seen[0] > 0:
-        digit[0], n = 0, 1
-    for a in range(m):
-        if m == 1 or seen[0] == 0 or seen[1 << a] > 0:
-            digit[1 << a] = n
-            n += 1
-    for p in range(1 << m):
-        if digit[p] < 0 and seen[p] > 0:
-            digit[p] = n
-            n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _choices(column: Any, digit: Any, exchange: Any, choices: Any, choice_sets: Any) -> int:
-    """What can be chosen of a column (of a forbidden one not all), and which digits that keeps or leaves critical; how many choices."""
-    m = column[K_ATOMS]
-    image = np.empty(ATOMS, np.int64)  # of each vertex under the symmetry, as a place in the column
-    for a in range(m):
-        image[a] = -1
-        if len(exchange):
-            for b in range(m):
-                if exchange[column[a]] == column[b]:
-                    image[a] = b
-    n = 0
-    for chosen in range((1 << m) - (m > 1)):
-        choice = choices[n]
-        vertices = _0
-        choice[C_KEEP], choice[C_CRITICAL], mirror = 0, 0, 0
-        for p in range(1 << m):
-            if digit[p] >= 0 and p & chosen == 0:
-                choice[C_KEEP] |= 1 << digit[p]
-        for a in range(m):
-            if chosen >> a & 1:
-                vertices |= _1 << np.uint64(column[a])
-                alone = 0
-                for p in range(1 << m):
-                    if digit[p] >= 0 and p & chosen == 1 << a:
-                        alone |= 1 << digit[p]
-                choice[C_FIRST + choice[C_CRITICAL]] = alone
-                choice[C_CRITICAL] += 1
-                mirror = -1 if mirror < 0 or image[a] < 0 else mirror | 1 << image[a]
-        choice[C_SKIP] = 0 <= mirror < chosen
-        choice[C_SAME] = mirror == chosen or mirror < 0
-        choice_sets[n] = vertices
-        n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def plan(task: Task, depth: int) -> int:
-    """Lays out columns, digits and choices for the box search of a node; words of a bitmap, or 0 if lists are better."""
-    columns = task.columns
-    candidates = task.frame_sets[F_CANDIDATES, depth]
-    n = _columns(task.forbidden, task.frame_sets[F_CHOSEN, depth], candidates, columns)
-    begin, end = task.frames[BASE, depth], task.frames[TOP, depth]
-    most = max(task.numbers[FEW], task.numbers[PER_EDGE] * (end - begin) // 4)
-    size, inside = 1.0, 0
-    for c in range(n - 1, -1, -1):
-        m = columns[c, K_ATOMS]
-        if inside + m <= INNER:
-            inside += m
-        else:
-            size *= max(2, m)
-    if size > most:
-        return 0
-    seen = np.zeros((count(candidates), PATTERNS), np.int64)
-    for i in range(begin, end):
-        edge = task.lists[i]
-        for c in range(n):
-            seen[c, _pattern(edge, columns[c])] += 1
-    n = _break_up(columns, n, seen)
-    outside = _arrange(columns, n, seen)
-    words = 1
-    task.levels[outside, L_SIZE] = 1
-    for level in range(outside - 1, -1, -1):
-        digits = _digits(columns[level, K_ATOMS], task.digit[level], seen[level])
-        task.levels[level, L_DIGITS], task.levels[level, L_ONLY], task.levels[level, L_SILENT] = digits, -1, 0
-        words *= digits
-        if words > most:
-            return 0
-        task.levels[level, L_SIZE] = words
-        task.levels[level, L_CHOICES] = _choices(
-            columns[level], task.digit[level], task.exchange, task.choices[level], task.choice_sets[level]
-        )
-    task.numbers[COLUMNS], task.numbers[LEVELS] = n, outside
-    return words
 
 
 @njit(cache=True, nogil=True)
@@ -313,10 +102,10 @@ def _draw(edges: Any, columns: Any, digit: Any, levels: Any, outside: int, boxes
     for edge in edges:
         word = 0
         for c in range(outside):
-            word += digit[c, _pattern(edge, columns[c])] * levels[c + 1, L_SIZE]
+            word += digit[c, pattern(edge, columns[c])] * levels[c + 1, L_SIZE]
         bit, shift = _0, 0
         for c in range(outside, n):
-            bit |= np.uint64(_pattern(edge, columns[c]) << shift)
+            bit |= np.uint64(pattern(edge, columns[c]) << shift)
             shift += columns[c, K_ATOMS]
         boxes[word] |= _1 << (bit ^ everything)
     for i in range(len(boxes)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from rowlaw.kernels.hitting_boxes import count
+from rowlaw.kernels.compiling import njit
+from rowlaw.kernels.hitting_state import count
 
 _0, _1, _ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 

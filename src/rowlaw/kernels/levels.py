@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.partitions import arrange
 
 BROKEN, HOLDS, HOLDS_FULLY = 0, 1, 2  # fully: no value of the column is unknown in any group

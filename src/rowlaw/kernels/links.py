@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _see
 
 _u64 = np.uint64

@@ -9,7 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
+
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # moved up by 0 to 63 bits, its six highest bits are different each time ...
+_PLACES = np.empty(64, np.int64)  # ... and say by how many it was
+_PLACES[(np.uint64(1) << np.arange(64, dtype=np.uint64)) * _DE_BRUIJN >> np.uint64(58)] = np.arange(64)
 
 
 @njit(cache=True, nogil=True)
@@ -128,26 +133,8 @@ def _next_bit(words: Any, summary: Any, start: int) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def _lowest(value: Any) -> int:
-    """The place of the lowest set bit, by halving."""
-    n = 0
-    if value & np.uint64(0xFFFFFFFF) == 0:
-        n += 32
-        value >>= np.uint64(32)
-    if value & np.uint64(0xFFFF) == 0:
-        n += 16
-        value >>= np.uint64(16)
-    if value & np.uint64(0xFF) == 0:
-        n += 8
-        value >>= np.uint64(8)
-    if value & np.uint64(0xF) == 0:
-        n += 4
-        value >>= np.uint64(4)
-    if value & np.uint64(0x3) == 0:
-        n += 2
-        value >>= np.uint64(2)
-    if value & np.uint64(0x1) == 0:
-        n += 1
-    return n
+    """The place of the lowest set bit."""
+    return _PLACES[(value & (~value + np.uint64(1))) * _DE_BRUIJN >> np.uint64(58)]  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)

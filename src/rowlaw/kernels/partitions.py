@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 _SMALL = 24  # rows of a group that are sorted by insertion
 _0 = np.int32(0)
@@ -27,7 +28,8 @@ def refine(rows: Any, starts: Any, codes: Any, unknown: bool, place: Any, most: 
         begin, end = starts[g], starts[g + 1]
         if groups + (end - begin) // 2 >= len(ends) - 1:
             longer = np.empty(2 * len(ends) + (end - begin), np.int32)
-            longer[: groups + 1] = ends[: groups + 1]
+            for e in range(groups + 1):
+                longer[e] = ends[e]
             ends = longer
         if end - begin == 2:  # most groups are that small
             r, t = rows[begin], rows[begin + 1]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.evidence import SLOTS, add, grown, reversed_signature
 
 _u64 = np.uint64

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rowlaw.kernels.compiling import njit
 
 _u64 = np.uint64
 _0, _1 = _u64(0), _u64(1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
 def unequal_pairs(rows: Any, starts: Any, codes: Any, found: Any) -> int:
-    """Up to ``len(found)`` pairs with different codes, the lower one first, one or two per group; returns how many."""
+    """Up to ``len(found)`` pairs with different codes, the lower one first, one for each group; returns how many."""
     n = 0
     for g in range(len(starts) - 1):
         first = rows[starts[g]]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.relation.columns import NULL, local_column, merge
-from rowlaw.relation.encode import _placed
+from rowlaw.relation.encode import placed
 from rowlaw.source import FileSource, Source, open_source
 from rowlaw.source.types import storage_type, type_class
 from rowlaw.spark.jobs import DriverThreads
@@ -32,6 +32,17 @@ class Batch:
     source: str
     rows: int
     columns: Mapping[str, BatchColumn]
+
+    def part(self, rows: np.ndarray) -> Batch:
+        """Some of its rows; columns keep only the values that these rows have."""
+        columns = {}
+        for name, column in self.columns.items():
+            codes = column.codes[rows]
+            used = np.unique(codes[codes != NULL])
+            places = np.full(len(column.values) + 1, NULL, np.int32)
+            places[used] = np.arange(len(used), dtype=np.int32)
+            columns[name] = BatchColumn(column.values.take(used), places[codes])
+        return replace(self, rows=len(rows), columns=columns)
 
 
 def read_batch(
@@ -104,7 +115,7 @@ def _column(source: Source, name: str, parts: Sequence[pa.ChunkedArray], wanted:
     try:
         merged = merge([part.values for part in local], wanted if inferred else None, inferred)
     except RowlawError as error:
-        raise _placed(RowlawError(error.condition, **{**error.parameters, "column": name}), source) from None
+        raise placed(RowlawError(error.condition, **{**error.parameters, "column": name}), source) from None
     codes = np.concatenate([column_map[part.codes] for column_map, part in zip(merged.maps, local, strict=True)])
     return BatchColumn(_converted(source, name, merged.values, wanted), codes.astype(np.int32))
 
@@ -125,6 +136,3 @@ def _converted(source: Source, name: str, values: pa.Array, wanted: pa.DataType)
                 found = f"the value {value.as_py()} ({values.type}) has no exact place"
                 raise RowlawError("BATCH_TYPE", source=source.name, column=name, found=found, expected=str(wanted)) from None
         raise
-
-
-__all__ = ["NULL", "Batch", "BatchColumn", "read_batch"]

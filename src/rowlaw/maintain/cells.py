@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 def loose_slots(slots: tuple[Slot, ...], nulls: Nulls) -> Slots:
     """Slots that are about no relation in particular: their signatures can be read and reversed, and that is all that is asked of them."""
     return Slots(cast("Relation", None), slots, nulls)
+
+
+def column_slots(names: Sequence[str], nulls: Nulls, *, ordered: bool) -> Slots:
+    """A slot for each column, which is compared with itself."""
+    return loose_slots(tuple(Slot(Column("s", name), Column("t", name), ordered) for name in names), nulls)
 
 
 class Cells:

@@ -22,8 +22,6 @@ from rowlaw.discovery.denial import Denials, discover_denials
 from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.slots import Slots
-from rowlaw.kernels import upkeep as kernels
 from rowlaw.maintain.cells import Cells, loose_slots
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
@@ -133,7 +131,7 @@ class Denying:
         random = np.random.default_rng(0)
         if len(rows) > 1:
             partners = [np.roll(rows, int(random.integers(1, len(rows)))) for _ in range(RANDOM_PARTNERS)]
-            self._see(np.concatenate([np.stack((rows, other), axis=1) for other in partners]))
+            self.ledger.see_pairs(self.cells, np.tile(rows, RANDOM_PARTNERS), np.concatenate(partners))
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
         self._note_edges()
@@ -191,10 +189,9 @@ class Denying:
             self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
             proven.append(sets)
             self._note_edges()
-            holds = self.ledger.holds
-            fresh = np.flatnonzero(holds & ~_padded(known, len(holds)))
+            fresh = self.ledger.since(known)
             self._refine(known, fresh)
-            known = holds
+            known = self.ledger.holds
             everything.append(fresh)
         return self._edges_of(np.concatenate(everything) if everything else np.zeros(0, np.int64))
 
@@ -228,8 +225,7 @@ class Denying:
             asked = self.prover.prove_all(self.ops(sets), alive, proof)
             proven.append(self._ask(table, alive, sets[asked]))
             self._note_edges()
-            holds = self.ledger.holds
-            self._refine(known, np.flatnonzero(holds & ~_padded(known, len(holds))))
+            self._refine(known, self.ledger.since(known))
 
     def _unproven(self, proof: Proof, proven: Sequence[np.ndarray]) -> np.ndarray:
         sets = self.chosen
@@ -255,12 +251,8 @@ class Denying:
             pairs = np.concatenate(broken)
             alone = pairs[:, 0] == pairs[:, 1]  # a row that breaks a rule about single rows does so beside any other
             pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
-            self._see(pairs)
+            self.ledger.see_pairs(self.cells, *pairs.T)
         return sets[[not len(found) for found in answers]]
-
-    def _see(self, pairs: np.ndarray) -> None:
-        s_rows, t_rows = np.ascontiguousarray(np.asarray(pairs, np.int64).T)
-        self.ledger.see(self.atoms.slots, kernels.meet_given(self.cells.matrix, self.cells.how, s_rows, t_rows, self.ledger.pages))
 
     # Search
 
@@ -329,12 +321,6 @@ class Denying:
         """For each set and slot the outcomes that the rule accepts there."""
         return accepted(self.atoms, sets)
 
-    def shares(self, sets: np.ndarray, living: int) -> np.ndarray:
-        """The share of ordered pairs that break each rule, where pairs are counted."""
-        n = len(self.ledger)
-        counts = self.ledger.counts[:n].astype(np.float64)
-        return np.array([counts[~(self.edges & s).any(axis=1)].sum() for s in sets]) / max(1, living * (living - 1))
-
     def save(self, writer: Writer) -> None:
         """Write rules and evidence. Indexes are made again from the table when they are needed."""
         predicates = [[str(p.exchanged if p.rows == {"t"} else p), p.rows == {"t"}] for p in self.space]
@@ -350,10 +336,9 @@ class Denying:
         space = tuple(
             p.exchanged if turned else p for text, turned in facts["space"] for p in cast("Denial", parse(f"not ({text})")).predicates
         )
-        slots = Slots.of_predicates(cast("Relation", None), space, facts["nulls"])
         atoms = Atoms.of(cast("Relation", None), space, facts["nulls"])
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
-        made = Denying(space, atoms, Cells(slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
+        made = Denying(space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
         made._wanted = facts["wanted"]
         return made
 
@@ -377,10 +362,6 @@ class Denying:
 
 
 _NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
-
-
-def _padded(known: np.ndarray, length: int) -> np.ndarray:
-    return np.concatenate((known, np.zeros(length - len(known), bool)))
 
 
 def _missed(sets: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, int]:

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, refine, unpack, word_count
+from rowlaw.discovery.bitsets import distinct, unpack, word_count
+from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, refine
 from rowlaw.engine.contexts import Contexts, Question, Target, ask
 from rowlaw.engine.engine import Engine
-from rowlaw.evidence.slots import Slot, Slots
-from rowlaw.kernels import upkeep as kernels
 from rowlaw.kernels.differences import holds_any
-from rowlaw.maintain.cells import Cells, loose_slots
+from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.prover import ANY, EQUAL, Proof, Prover
-from rowlaw.rules.model import Column, FunctionalDependency, Kind, Nulls, Op, OrderCompatible
+from rowlaw.maintain.prover import EQUAL, Proof, Prover
+from rowlaw.maintain.writing import ANY
+from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -74,8 +74,7 @@ class Depending:
     def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls) -> Depending:
         """Find the laws of the table as it is."""
         names = [name for name in table.names if name != table.row_id]
-        ordered = "od" in kinds
-        cells = Cells(_slots(names, nulls, ordered=ordered), table)
+        cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
         made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
         alive = np.asarray(table.alive)
         rows = np.flatnonzero(alive)
@@ -84,7 +83,7 @@ class Depending:
             for c in range(len(names)):
                 order = rows[np.lexsort((cells.matrix[rows, (c + 1) % len(names)], cells.matrix[rows, c]))]
                 pairs.append(np.stack((order[1:], order[:-1]), axis=1))
-            made._see(np.concatenate(pairs))
+            made.ledger.see_pairs(cells, *np.concatenate(pairs).T)
         made._refine(np.arange(len(made.ledger)))
         made._converse(table, alive, set())
         return made
@@ -147,17 +146,16 @@ class Depending:
 
     def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
         """The places of signatures that came with new rows."""
-        known = self.ledger.holds
-        first, proof, proven = known, Proof(), set[Name]()
+        before = known = self.ledger.holds
+        proof, proven = Proof(), set[Name]()
         while True:
             names, ops = self._unproven(proof, proven)
             if not names:
-                return np.flatnonzero(known & ~_padded(first, len(known)))
+                return self.ledger.since(before)
             self.prover.prove_batch(ops, inserted, alive, proof)
             proven.update(names)
-            holds = self.ledger.holds
-            self._refine(np.flatnonzero(holds & ~_padded(known, len(holds))))
-            known = holds
+            self._refine(self.ledger.since(known))
+            known = self.ledger.holds
 
     def _delete(self, table: GrowingTable, alive: np.ndarray) -> np.ndarray:
         """The places of signatures that went with rows."""
@@ -198,13 +196,8 @@ class Depending:
                     else:
                         proven.add(name)
             if broken:
-                self._see(rows[np.concatenate(broken)])
-                holds = self.ledger.holds
-                self._refine(np.flatnonzero(holds & ~_padded(known, len(holds))))
-
-    def _see(self, pairs: np.ndarray) -> None:
-        s_rows, t_rows = np.ascontiguousarray(np.asarray(pairs, np.int64).T)
-        self.ledger.see(self.cells.slots, kernels.meet_given(self.cells.matrix, self.cells.how, s_rows, t_rows, self.ledger.pages))
+                self.ledger.see_pairs(self.cells, *rows[np.concatenate(broken)].T)
+                self._refine(self.ledger.since(known))
 
     # Search
 
@@ -294,7 +287,7 @@ class Depending:
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Depending:
         facts = reader.json("facts")
-        cells = Cells(_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
+        cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
         made = Depending(facts["kinds"], cells, Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False))
         outcomes, differing = made._differing(np.flatnonzero(made.ledger.holds))
         ends = np.cumsum(reader.array("numbers")).tolist()
@@ -311,10 +304,6 @@ class Depending:
         for goal in self.goals:
             graph = Hypergraph(_edges(goal.target, outcomes, differing), len(self.names))
             assert {s.tobytes() for s in minimal_hitting_sets(graph).sets} == {s.tobytes() for s in goal.sets}
-
-
-def _slots(names: Sequence[str], nulls: Nulls, *, ordered: bool) -> Slots:
-    return loose_slots(tuple(Slot(Column("s", name), Column("t", name), ordered) for name in names), nulls)
 
 
 def _speaking(target: Target, outcomes: np.ndarray) -> np.ndarray:
@@ -337,9 +326,4 @@ def _without_sides(target: Target, differing: np.ndarray) -> np.ndarray:
 
 def _edges(target: Target, outcomes: np.ndarray, differing: np.ndarray) -> np.ndarray:
     """The edges of pairs for a target."""
-    edges = _without_sides(target, differing[_speaking(target, outcomes)])
-    return np.unique(edges[:, 0])[:, None] if edges.shape[1] == 1 else np.unique(edges, axis=0)
-
-
-def _padded(known: np.ndarray, length: int) -> np.ndarray:
-    return np.concatenate((known, np.zeros(length - len(known), bool)))
+    return distinct(_without_sides(target, differing[_speaking(target, outcomes)]))

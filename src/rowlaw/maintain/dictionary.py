@@ -17,8 +17,8 @@ import numpy as np
 
 from rowlaw.errors import RowlawError
 from rowlaw.maintain.values import Values
+from rowlaw.relation.columns import NULL
 
-NULL = -1  # the label of null: below every value
 LABELS = (1 << 31) - 1  # labels are below this
 MERGED = 4  # a run is merged with the one before it if that is at most so many times larger
 

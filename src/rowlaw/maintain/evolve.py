@@ -25,10 +25,9 @@ import numpy as np
 
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
-from rowlaw.discovery.rank import Rank, rank
-from rowlaw.discovery.together import Dependency, listed, same_column_evidence
+from rowlaw.discovery.rank import Rank, rank, same_column_evidence
+from rowlaw.discovery.together import Dependency, listed
 from rowlaw.engine.engine import Engine
-from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.denials import Changed, Denying
 from rowlaw.maintain.depending import Depending
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
 Witness = tuple[int, int] | None
 Law = Union[Rule, "partial[Denial]"]  # a rule, or how to get at it
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
-
-KINDS: tuple[Kind, ...] = ("key", "fd", "od", "dc")
 
 
 @dataclass(slots=True)
@@ -133,9 +130,6 @@ class Evolution:
     @classmethod
     def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress) -> Self:
         """Discover the rules of the table as it is."""
-        for kind in options.kinds:
-            if kind not in KINDS:
-                raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
         parts, judge = Parts(table.names), Judge()
         views: dict[bool, tuple[Atoms, EvidenceSet]] = {}
         others: set[Kind] = set(options.kinds) - {"dc"}

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError
 from rowlaw.maintain.batch import Batch, read_batch
-from rowlaw.maintain.guard import part_of
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.relation import encode
 from rowlaw.source import FileSource, open_source
@@ -75,7 +74,7 @@ def _by_id(rows: Batch, what: np.ndarray, table: GrowingTable) -> tuple[Batch, B
     here = table.has_ids(rows.columns[table.row_id].values)[ids]
     # an update goes only if there is a row to replace; a delete has to find one
     going = first[(what[first] == _GOES) | ((what[first] == _REPLACES) & here)]
-    return part_of(rows, coming), part_of(rows, np.sort(going))
+    return rows.part(coming), rows.part(np.sort(going))
 
 
 def _by_row(rows: Batch, what: np.ndarray) -> tuple[Batch, Batch]:
@@ -85,7 +84,7 @@ def _by_row(rows: Batch, what: np.ndarray) -> tuple[Batch, Batch]:
     np.add.at(balance, number.ravel(), np.where(what == _GOES, -1, 1))
     coming = np.repeat(first, np.maximum(balance, 0))
     going = np.repeat(first, np.maximum(-balance, 0))
-    return part_of(rows, np.sort(coming)), part_of(rows, np.sort(going))
+    return rows.part(np.sort(coming)), rows.part(np.sort(going))
 
 
 def read_feed(given: Any, table: GrowingTable, **reading: Any) -> pa.Table:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rowlaw.engine.engine import Engine, Part
-from rowlaw.maintain.batch import Batch, BatchColumn
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Rule
@@ -38,15 +35,3 @@ def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.n
         if not bad[first] or first == second:
             bad[second] = True
     return np.flatnonzero(bad[new])
-
-
-def part_of(batch: Batch, rows: np.ndarray) -> Batch:
-    """Some rows of a batch; columns keep only the values that these rows have."""
-    columns = {}
-    for name, column in batch.columns.items():
-        codes = column.codes[rows]
-        used = np.unique(codes[codes >= 0])
-        places = np.full(len(column.values) + 1, -1, np.int32)
-        places[used] = np.arange(len(used), dtype=np.int32)
-        columns[name] = BatchColumn(column.values.take(used), places[codes])
-    return replace(batch, rows=len(rows), columns=columns)

@@ -50,6 +50,12 @@ class Event:
     def __str__(self) -> str:
         return f"{self.batch.at:%Y-%m-%d %H:%M:%S} batch {self.batch.number}: {self.id} {self.kind}: {self.rule}"
 
+    def lines(self) -> Iterator[str]:
+        """What happened, and the rows that show why."""
+        yield f"{'+' if self.kind == 'born' else '-'} {self.id} {self.kind}: {self.rule}"
+        for row, values in zip("st", self.witness, strict=False):
+            yield f"    {row}: " + ", ".join(f"{name} {'null' if value is None else value}" for name, value in values.items())
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "event": self.kind,

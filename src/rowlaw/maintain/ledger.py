@@ -117,6 +117,17 @@ class Ledger:
         self.pages = Pages(*pages)
         self._complete(slots)
 
+    def see_pairs(self, cells: Cells, s_rows: np.ndarray, t_rows: np.ndarray) -> None:
+        """See given pairs of rows."""
+        s_rows, t_rows = np.ascontiguousarray(s_rows, np.int64), np.ascontiguousarray(t_rows, np.int64)
+        self.see(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
+
+    def since(self, known: np.ndarray) -> np.ndarray:
+        """The places of signatures that hold now and did not when :attr:`holds` was ``known``."""
+        fresh = self.holds
+        fresh[: len(known)] &= ~known
+        return np.flatnonzero(fresh)
+
     def meet(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
         """See all pairs of ``s_rows`` with the ``others`` and among themselves, each once; in threads if they are many."""
         layout, own = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -76,7 +77,7 @@ class LivingRelation(Relation):
     @cached_property
     def folder(self) -> Path:  # type: ignore[override]
         """Files for workers, written when a job first needs them."""
-        home = Path(tempfile.mkdtemp(prefix="rowlaw-living-"))
+        home = Path(tempfile.mkdtemp(prefix="rowlaw-living-", dir=os.environ.get("ROWLAW_SCRATCH")))
         weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
         self.matrix.tofile(home / CODES_FILE)
         for i, name in enumerate(self._index):

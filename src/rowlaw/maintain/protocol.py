@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, get_args
 
 import numpy as np
 
+from rowlaw.errors import RowlawError
 from rowlaw.maintain.store import Reader, Writer
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.model import Kind, Nulls, Rule
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,15 @@ class UpkeepOptions:
     nulls: Nulls = "unknown"
     error: float = 0.0
     space: SpaceOptions = field(default_factory=SpaceOptions)
+
+    def __post_init__(self) -> None:
+        bad = next((kind for kind in self.kinds if kind not in KINDS), None)
+        if bad is not None or not self.kinds:
+            raise RowlawError("BAD_OPTION", option="kinds", value=bad or "", problem=f"use {', '.join(KINDS)}")
+        if self.nulls not in get_args(Nulls):
+            raise RowlawError("BAD_OPTION", option="nulls", value=self.nulls, problem=f"use {', '.join(get_args(Nulls))}")
+        if not 0 <= self.error < 1:
+            raise RowlawError("BAD_OPTION", option="error", value=self.error, problem="a share, 0 or more and less than 1")
 
 
 class Happened(Protocol):

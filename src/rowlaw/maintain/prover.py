@@ -1,8 +1,9 @@
 """Looks for pairs of rows that break rules, among all pairs or those of a batch, through indexes or without.
 
 The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in the ledger.
-There are three ways: rows that agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they
-say), one row of each kind (it serves one rule, of which a broken one has to be asked about again), and all pairs.
+There are four ways: rows that agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they
+say), rows along chains (they serve rules of two inequalities and nothing else), one row of each kind (it serves one rule, of which a
+broken one has to be asked about again), and all pairs.
 """
 
 from __future__ import annotations
@@ -13,17 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rowlaw.kernels import upkeep as kernels
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
+from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import Column, Op
 from rowlaw.spark.jobs import cores
 
-ANY = 0b111  # the mask of a slot about which a rule says nothing
-EQUAL = 0b010
+EQUAL = int(Op.EQ)
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
 NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
 PLAIN_PAIR = 15e-9  # seconds that a pair costs where all are compared
@@ -186,9 +186,7 @@ class Prover:
         found = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
         s_rows, t_rows = known[found[:, 0]], found[:, 1]
         good = alive[t_rows] & (t_rows != s_rows)
-        self.ledger.see(
-            self.cells.slots, kernels.meet_given(self.cells.matrix, self.cells.how, s_rows[good], t_rows[good], self.ledger.pages)
-        )
+        self.ledger.see_pairs(self.cells, s_rows[good], t_rows[good])
 
     def batch_seconds(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> float:
         """About how long looking at the pairs of so many new rows would take with indexes."""
@@ -316,10 +314,6 @@ class Prover:
             self._kinds_seen[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
         fresh, others = self._kinds_seen[columns, key]
         return CALL + rows * (2 * TAKE + fresh * others * PAIR)
-
-    def renumber(self) -> None:
-        """Rows have new numbers: indexes are made again when they are needed."""
-        self.keys, self.kinds, self.chains = {}, {}, {}
 
     def _check(self, alive: np.ndarray) -> None:
         """Every invariant of every index."""

@@ -15,9 +15,9 @@ import pyarrow as pa
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
-from rowlaw.maintain.guard import offenders, part_of
+from rowlaw.maintain.guard import offenders
 from rowlaw.maintain.history import BatchRecord, Event, History, lines, log, witnesses
-from rowlaw.maintain.protocol import Evolution, Evolved, UpkeepOptions
+from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, UpkeepOptions
 from rowlaw.maintain.rulebook import Rulebook, unpack
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
@@ -65,7 +65,7 @@ class Laws:
         table: Any,
         *,
         row_id: str | None = None,
-        kinds: Sequence[Kind] | None = None,
+        kinds: Sequence[Kind] = KINDS,
         nulls: Nulls = "unknown",
         error: float = 0.0,
         columns: Sequence[str] | None = None,
@@ -96,13 +96,14 @@ class Laws:
         """
         chosen = {name: operators(text) for name, text in (operators_of or {}).items()}
         space = SpaceOptions(None, chosen, cross, overlap, order_strings, single_row, constants)
-        options = UpkeepOptions(_kinds(kinds, evolution), nulls, error, space)
+        options = UpkeepOptions(tuple(kinds), nulls, error, space)
         shown = Progress(quiet=not progress)
         wanted = None if columns is None else list(dict.fromkeys([*([row_id] if row_id is not None else []), *columns]))
+        Store.check_vacant(path)
+        source = open_source(table, columns=wanted, types=types, session=session, **reading)
         store = Store.create(path)
         with store.writing() as writer:
             with shown.phase("read"):
-                source = open_source(table, columns=wanted, types=types, session=session, **reading)
                 relation = encode(source, row_id=row_id, session=session)
             with relation:
                 grown = GrowingTable.of(relation, scales=_scales(relation, space), others=columns is not None)
@@ -344,7 +345,7 @@ class Laws:
         inserted = trial.take(coming, going).inserted
         bad = offenders(trial, inserted, door) if coming.rows else np.zeros(0, np.int64)
         good = np.setdiff1d(np.arange(coming.rows), bad)
-        return (part_of(coming, good) if len(bad) else coming), trial.decode(inserted[bad])
+        return (coming.part(good) if len(bad) else coming), trial.decode(inserted[bad])
 
     def _applied(self, batch_id: str) -> bool:
         """Whether a batch of this id was applied: a search in the log, where nothing else can look like it."""
@@ -366,17 +367,6 @@ class Laws:
             writer.keep("rules")
         writer.commit(facts)
         self._seen = self._store.generation
-
-
-def _kinds(wanted: Sequence[Kind] | None, evolution: type[Evolution] | None) -> tuple[Kind, ...]:
-    """The kinds asked for, or all that can be kept current."""
-    if wanted is not None:
-        return tuple(wanted)
-    if evolution is not None:
-        return UpkeepOptions().kinds
-    from rowlaw.maintain.evolve import KINDS
-
-    return tuple(KINDS)
 
 
 def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:

@@ -120,10 +120,7 @@ class Writer:
 
     def commit(self, facts: Mapping[str, Any]) -> None:
         """Make this generation the state. ``facts`` are small things that the manifest holds itself."""
-        try:
-            self.store._commit(self._root, dict(facts))
-        except OSError as error:
-            raise RowlawError("STATE_NOT_WRITTEN", path=str(self.store.folder), problem=str(error)) from error
+        self.store._commit(self._root, dict(facts))
 
 
 class Store:
@@ -141,8 +138,8 @@ class Store:
         self._mark: tuple[int, ...] | None = None  # by which a manifest is known again without reading it
 
     @staticmethod
-    def create(path: str | os.PathLike[str]) -> Store:
-        """A new folder, without a generation yet; one that an earlier attempt left unfinished is used again."""
+    def check_vacant(path: str | os.PathLike[str]) -> None:
+        """A state may be made in a folder that is not there, is empty, or was left unfinished by an earlier attempt."""
         folder = Path(path)
         if (folder / MANIFEST).exists():
             raise RowlawError("STATE_EXISTS", path=str(folder), problem="holds a state already")
@@ -150,6 +147,12 @@ class Store:
             not folder.is_dir() or any(p.name not in (LOCK, DATA) and not _temporary(p.name) for p in folder.iterdir())
         ):
             raise RowlawError("STATE_EXISTS", path=str(folder), problem="is not an empty folder")
+
+    @staticmethod
+    def create(path: str | os.PathLike[str]) -> Store:
+        """A new folder, without a generation yet."""
+        Store.check_vacant(path)
+        folder = Path(path)
         try:
             (folder / DATA).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -251,6 +254,8 @@ class Store:
                 self.refresh()
             self._sweep()
             yield Writer(self)
+        except OSError as error:
+            raise RowlawError("STATE_NOT_WRITTEN", path=str(self.folder), problem=str(error)) from error
         finally:
             os.close(handle)
 

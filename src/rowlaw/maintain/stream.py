@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -16,13 +17,15 @@ from rowlaw.errors import RowlawError
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.feed import net, read_feed
 from rowlaw.maintain.state import Laws
-from rowlaw.source.read import _hidden
+from rowlaw.output import whole_file
+from rowlaw.source.read import is_hidden
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
 UNFINISHED = (".tmp", ".part", ".crdownload", ".swp", "~")  # files that somebody is still writing
+LONGEST_NAME = 200  # bytes of a batch's id in a file's name, of the 255 that most file systems allow
 STARTED = 60.0  # seconds in which Spark tells the id of a query that it has started
 
 
@@ -73,10 +76,12 @@ class Applier:
             self.quarantine(quarantined, batch_id)
             return
         folder = Path(self.quarantine)
-        folder.mkdir(parents=True, exist_ok=True)
-        name = "".join(c if c.isalnum() or c in "-_." else "-" for c in batch_id)
-        pq.write_table(quarantined, folder / f".{name}.tmp")
-        os.replace(folder / f".{name}.tmp", folder / f"{name}.parquet")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RowlawError("FILE_NOT_WRITTEN", path=str(folder), problem=error.strerror) from error
+        with whole_file(folder / f"{_file_name(batch_id)}.parquet") as draft:
+            pq.write_table(quarantined, draft)
 
 
 def watch(
@@ -158,6 +163,20 @@ def watch_folder(applier: Applier, folder: str | os.PathLike[str], *, every: flo
         time.sleep(every)
 
 
+def _file_name(batch_id: str) -> str:
+    """A file's name for a batch, and no other batch's: what a name cannot hold is replaced, and a digest keeps such names apart.
+
+    >>> _file_name("file:1.csv"), _file_name("file:a/b.csv"), _file_name("file:a b.csv")
+    ('file-1.csv', 'file-a-b.csv-dc5f3b66', 'file-a-b.csv-bc71044b')
+    """
+    plain = batch_id.replace("file:", "file-", 1)
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in plain)
+    if name == plain and len(name.encode()) <= LONGEST_NAME:
+        return name
+    cut = name.encode()[:LONGEST_NAME].decode(errors="ignore")
+    return f"{cut}-{hashlib.sha256(batch_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
+
+
 def _ready(home: Path) -> list[Path]:
-    found = [p for p in home.rglob("*") if p.is_file() and not _hidden(p.relative_to(home).parts) and not p.name.endswith(UNFINISHED)]
+    found = [p for p in home.rglob("*") if p.is_file() and not is_hidden(p.relative_to(home).parts) and not p.name.endswith(UNFINISHED)]
     return sorted((p for p in found if p.stat().st_size), key=lambda p: (p.stat().st_mtime_ns, str(p)))

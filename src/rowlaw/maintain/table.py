@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.maintain.arrays import FileArray, GrowingArray, MemoryArray
 from rowlaw.maintain.batch import Batch, BatchColumn, read_batch
-from rowlaw.maintain.dictionary import NULL, Dictionary, Relabelling, Run, merged
+from rowlaw.maintain.dictionary import Dictionary, Relabelling, Run, merged
 from rowlaw.maintain.living import LivingRelation
 from rowlaw.maintain.matching import matching_rows
 from rowlaw.maintain.store import Reader, Store, Writer
 from rowlaw.maintain.values import Form, Values, form
+from rowlaw.relation.columns import NULL
 from rowlaw.relation.encode import MOST_ROWS
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import TypeClass
@@ -89,7 +90,7 @@ class GrowingTable:
         self.relabelled: dict[str, Relabelling] = {}  # by the last batch: columns whose labels were given out anew
 
     @staticmethod
-    def of(relation: Relation, *, scales: Sequence[Collection[str]] = (), row_id: str | None = None, others: bool = False) -> GrowingTable:
+    def of(relation: Relation, *, scales: Sequence[Collection[str]] = (), others: bool = False) -> GrowingTable:
         """The table of an encoded relation, in memory; the columns of each of ``scales`` are to be compared with each other."""
         group = {name: i for i, names in enumerate(scales) for name in names}
         number: dict[Any, int] = {}
@@ -105,7 +106,7 @@ class GrowingTable:
             found |= _added(dictionary, {c.name: kept[c.name] for c in columns if c.scale == scale})[0]
         labels = [MemoryArray(np.append(found[c.name], np.int32(NULL))[relation.codes(c.name)]) for c in columns]
         none = MemoryArray(np.zeros(0, np.int32))
-        return GrowingTable(columns, labels, none, dictionaries, row_id=row_id or relation.row_id, others=others)
+        return GrowingTable(columns, labels, none, dictionaries, row_id=relation.row_id, others=others)
 
     def __repr__(self) -> str:
         return f"GrowingTable({self.living:,} rows, {len(self.columns)} columns: {', '.join(self.names)})"

@@ -11,10 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from rowlaw.discovery.together import Dependency, Implied
+from rowlaw.discovery.together import Dependency, Implied, follows_from_one
 from rowlaw.kernels import together as kernels
 from rowlaw.maintain.writing import ANY
-from rowlaw.rules.implication import implies
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, OrderCompatible
 
 N = TypeVar("N")
@@ -94,7 +93,4 @@ class Together:
         return contexts, sides
 
     def _says(self, denial: Denial, known: Implied) -> bool:
-        if self.exact:
-            return denial in known
-        about = set(denial.columns)
-        return any(about.issuperset(rule.columns) and implies(rule.denials[0], denial) for rule in self._kept)
+        return denial in known if self.exact else follows_from_one(denial, self._kept)

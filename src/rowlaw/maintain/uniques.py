@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, pack, refine, unpack, word_count
-from rowlaw.evidence.slots import Slot, Slots
+from rowlaw.discovery.bitsets import distinct, pack, unpack, word_count
+from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, refine
 from rowlaw.kernels import links as kernels
-from rowlaw.maintain.cells import Cells, loose_slots
+from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.equality import EqualityIndex
-from rowlaw.rules.model import Column, Nulls
+from rowlaw.rules.model import Nulls
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -124,9 +124,10 @@ class Uniques:
     def create(table: GrowingTable, nulls: Nulls = "unknown", *, quota: int | None = None, columns: Sequence[str] | None = None) -> Uniques:
         """Find the uniques of the table as it is. ``quota``: columns that may be indexed, at most (but as many as are needed)."""
         names = columns if columns is not None else [name for name in table.names if name != table.row_id]
-        made = Uniques(Cells(_slots(names, nulls), table), np.zeros((1, word_count(len(names))), np.uint64), quota, np.asarray(table.alive))
-        made._discover(np.asarray(table.alive))
-        made._choose(np.asarray(table.alive))
+        alive, nothing = np.asarray(table.alive), np.zeros((1, word_count(len(names))), np.uint64)
+        made = Uniques(Cells(column_slots(names, nulls, ordered=False), table), nothing, quota, alive)
+        made._discover(alive)
+        made._choose(alive)
         return made
 
     @property
@@ -214,7 +215,7 @@ class Uniques:
     def _differences(self, pairs: np.ndarray) -> np.ndarray:
         out = np.zeros((len(pairs), self.sets.shape[1]), np.uint64)
         kernels.differences(self.cells.matrix, self._columns, self.unknown, np.asarray(pairs, np.int64), out)
-        return np.unique(out, axis=0)
+        return distinct(out)
 
     def _refine(self, edges: np.ndarray) -> None:
         """Uniques that hit new difference sets too; the old ones are what the maximal non-uniques leave out."""
@@ -355,7 +356,7 @@ class Uniques:
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Uniques:
         facts = reader.json("facts")
-        cells = Cells(_slots(facts["columns"], facts["nulls"]), table)
+        cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=False), table)
         made = Uniques(cells, reader.array("sets").copy(), facts["quota"], np.asarray(table.alive).copy())
         made.indexed = facts["indexed"]
         return made
@@ -406,7 +407,3 @@ class Uniques:
         for line in unpack(self._non_uniques()):
             assert self._has_duplicates(line, alive)
             assert not any(self._has_duplicates(sorted([*line, c]), alive) for c in range(len(self.names)) if c not in line)
-
-
-def _slots(names: Sequence[str], nulls: Nulls) -> Slots:
-    return loose_slots(tuple(Slot(Column("s", name), Column("t", name), False) for name in names), nulls)

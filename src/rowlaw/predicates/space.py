@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.relation.align import common_scale
@@ -23,7 +24,7 @@ from rowlaw.rules.model import Column, Constant, Op, Operand, Predicate
 
 ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
-ORDERED = ("number", "date", "timestamp")
+ORDERED_TYPES = ("number", "date", "timestamp")  # type classes that are compared by order without being asked to
 MAGNITUDE = 10  # means further apart than this factor are of different magnitude
 _BORDER = 1e-9  # how near to the border of the magnitude floats are trusted
 
@@ -49,7 +50,7 @@ class SpaceOptions:
     def __post_init__(self) -> None:
         for name in ("overlap", "constants"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
+            if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
                 raise RowlawError("BAD_OPTION", option=name, value=value, problem="a share from 0 to 1")
 
 
@@ -67,7 +68,7 @@ def predicate_space(relation: Relation, options: SpaceOptions | None = None) -> 
     for name in (*names, *chosen.operators):
         relation.index(name)  # an unknown name is an error here
     kinds = {name: relation.column(name).type for name in names}
-    ordered = {name for name, kind in kinds.items() if kind in ORDERED or (kind == "text" and chosen.order_strings)}
+    ordered = {name for name, kind in kinds.items() if kind in ORDERED_TYPES or (kind == "text" and chosen.order_strings)}
     found: list[Predicate] = []
 
     def operators(column: str, by_order: bool) -> tuple[Op, ...]:
@@ -80,7 +81,7 @@ def predicate_space(relation: Relation, options: SpaceOptions | None = None) -> 
         add(Column("s", name), operators(name, name in ordered), Column("t", name))
     if chosen.cross or chosen.single_row:
         for a, b in combinations(names, 2):
-            if kinds[a] != kinds[b] or shared_values(relation.dictionary(a), relation.dictionary(b)) < chosen.overlap:
+            if kinds[a] != kinds[b] or not _share_enough(relation, a, b, chosen.overlap):
                 continue
             by_order = a in ordered and b in ordered and (kinds[a] != "number" or near_means(relation, a, b))
             ops = tuple(op for op in operators(a, by_order) if op in operators(b, by_order))
@@ -106,8 +107,18 @@ def shared_values(left: pa.Array, right: pa.Array) -> float:
     """
     if not len(left) or not len(right):
         return 0.0
-    a, b = common_scale(left, right)
-    return len(np.intersect1d(a, b, assume_unique=True)) / max(len(left), len(right))
+    fewer, more = sorted((left, right), key=len)
+    if fewer.type == more.type:
+        return pc.sum(pc.is_in(fewer, value_set=more)).as_py() / len(more)  # type: ignore[no-any-return]
+    a, b = common_scale(fewer, more)
+    return len(np.intersect1d(a, b, assume_unique=True)) / len(more)
+
+
+def _share_enough(relation: Relation, a: str, b: str, overlap: float) -> bool:
+    """Whether two columns share so many of their values: where one has far fewer of them, they cannot."""
+    fewer, more = sorted((relation.column(a).distinct, relation.column(b).distinct))
+    most = fewer / more if more else 0.0
+    return most >= overlap and shared_values(relation.dictionary(a), relation.dictionary(b)) >= overlap
 
 
 def near_means(relation: Relation, a: str, b: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import datetime as dt
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,38 +14,35 @@ import pyarrow as pa
 _EXACT_FLOAT = 1 << 53  # integers up to here are floats without loss
 
 
-def common_scale(left: pa.Array, right: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """For the ordered values of two columns, their positions among the union of both.
+def common_scale(*columns: pa.Array) -> list[np.ndarray]:
+    """For the ordered values of some columns, their positions among the union of all.
 
     >>> [m.tolist() for m in common_scale(pa.array([1, 5]), pa.array([1.0, 2.5]))]
     [[0, 2], [0, 1]]
 
     Numbers compare by value and without rounding, whatever their types.
     """
-    a, b = _comparable(left, right)
-    both = np.concatenate((a, b))
-    # stable: equal values of the two columns become neighbours
-    order = np.argsort(both, kind="stable")
-    ordered = both[order]
-    new = np.ones(len(both), np.int32)
+    values = _comparable(columns)
+    together = np.concatenate(values)
+    order = np.argsort(together, kind="stable")  # columns are in order: sorting merges runs
+    ordered = together[order]
+    new = np.ones(len(together), np.int32)
     new[:1] = 0
     new[1:] = ordered[1:] != ordered[:-1]
-    places = np.empty(len(both), np.int32)
+    places = np.empty(len(together), np.int32)
     places[order] = np.cumsum(new, dtype=np.int32)
-    return places[: len(a)], places[len(a) :]
+    return np.split(places, np.cumsum([len(v) for v in values])[:-1])
 
 
-def _comparable(left: pa.Array, right: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Both columns as NumPy arrays that compare exactly: of one native type where that loses nothing, else of objects."""
-    a, b = _native(left), _native(right)
-    if a is not None and b is not None:
-        if a.dtype == b.dtype:
-            return a, b
-        if a.dtype.kind in "if" and b.dtype.kind in "if":
-            integers = a if a.dtype.kind == "i" else b
-            if len(integers) == 0 or (integers[0] >= -_EXACT_FLOAT and integers[-1] <= _EXACT_FLOAT):
-                return a.astype(np.float64), b.astype(np.float64)
-    return _objects(left), _objects(right)
+def _comparable(columns: Sequence[pa.Array]) -> list[np.ndarray]:
+    """Columns as NumPy arrays that compare exactly: of one native type where that loses nothing, else of objects."""
+    native = [v for column in columns if (v := _native(column)) is not None]
+    if len(native) == len(columns):
+        if len({v.dtype for v in native}) == 1:
+            return native
+        if all(v.dtype.kind == "f" or not len(v) or (v[0] >= -_EXACT_FLOAT and v[-1] <= _EXACT_FLOAT) for v in native):
+            return [v.astype(np.float64) for v in native]
+    return [_objects(column) for column in columns]
 
 
 def _native(values: pa.Array) -> np.ndarray | None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rowlaw.kernels.text import sort_texts
-from rowlaw.source.infer import typed
+from rowlaw.source.infer import converted, typed
 from rowlaw.source.types import storage_type
 
 NULL = -1  # the code of null and NaN: below every value, so that "null sorts first" needs no case of its own
@@ -105,7 +105,7 @@ def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool) ->
     if infer:
         values = typed(values, wanted)
     elif wanted is not None:
-        values = _cast(values, wanted)
+        values = typed(values, wanted) if pa.types.is_large_string(values.type) else converted(values, wanted)
     if pa.types.is_floating(values.type):
         values = _plain_floats(pa.chunked_array([values])).combine_chunks()
     ordered, ranks = _ranked(values)
@@ -113,12 +113,6 @@ def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool) ->
     bounds = np.cumsum([0, *sizes])
     maps = tuple(np.append(codes[a:b], np.int32(NULL)) for a, b in pairwise(bounds))
     return MergedColumn(ordered, maps)
-
-
-def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:
-    if pa.types.is_large_string(values.type):
-        return typed(values, wanted)
-    return values.cast(wanted) if not pa.types.is_large_string(wanted) else values.cast(pa.large_string())
 
 
 def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:

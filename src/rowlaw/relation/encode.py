@@ -8,6 +8,7 @@ without shared storage) hand their results back instead, and the driver merges.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -15,6 +16,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,14 +30,16 @@ from rowlaw.source.csv import CsvSplit, find_value
 from rowlaw.source.files import MemorySplit
 from rowlaw.source.source import FileSource, FrameSource, Source, Split
 from rowlaw.spark.jobs import DriverThreads, SparkTasks, Workers
-from rowlaw.spark.ship import SharedFolder
+from rowlaw.spark.session import cluster
+from rowlaw.spark.ship import SharedFolder, seen_by_all
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SMALL_SOURCE = 64 << 20  # bytes below which the driver's threads are quicker than a Spark job (benchmarks/targets/encode.py)
+SMALL_SOURCE = 64 << 20  # bytes that the driver's threads read even when there is a cluster
 MOST_ROWS = (1 << 31) - 2  # row numbers and codes are 32-bit
 TASKS_PER_SLOT = 4
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 FRAME_CHUNK_ROWS = 1 << 20  # a partition of a Spark frame is numbered in chunks of this size, to bound a worker's memory
 
 
@@ -57,6 +61,15 @@ class _Part:
         if self.data is not None:
             return np.frombuffer(self.data[0], np.int32)
         return np.fromfile(f"{self.path}.codes", np.int32)
+
+    def stored(self, folder: str) -> _Part:
+        """In files of this folder, if it was in hand."""
+        if self.data is None:
+            return self
+        path = os.path.join(folder, uuid.uuid4().hex)
+        for suffix, data in zip((".codes", ".values"), self.data, strict=True):
+            Path(path + suffix).write_bytes(data)
+        return _Part(self.rows, path)
 
 
 def _keep(column: pa.ChunkedArray, name: str, scratch: SharedFolder) -> _Part:
@@ -85,8 +98,8 @@ def encode(
 ) -> Relation:
     """The encoded relation of a source.
 
-    Small files and frames in memory are encoded by the driver's threads, everything else by Spark tasks. ``folder`` is
-    where the relation is kept; without one it is scratch that goes with the relation. Near-linear in the rows.
+    Files and frames in memory are encoded by the driver's threads; Spark frames and, on a cluster, large files by Spark tasks.
+    ``folder`` is where the relation is kept; without one it is scratch that goes with the relation. Near-linear in the rows.
     """
     if row_id is not None and row_id not in source.columns:
         raise RowlawError("UNKNOWN_COLUMN", column=row_id, hint=nearest(row_id, source.columns))
@@ -95,31 +108,32 @@ def encode(
     home.mkdir(parents=True, exist_ok=True)
     scratch = SharedFolder.make(Path(tempfile.mkdtemp(prefix="parts-", dir=home)))
     try:
-        parts = _read_frame(source, scratch, workers) if isinstance(source, FrameSource) else _read_splits(source, scratch, workers)
+        shared = not isinstance(workers, SparkTasks) or seen_by_all(workers.session, Path(scratch.path))
+        read = _read_frame if isinstance(source, FrameSource) else _read_splits
+        parts = read(source, scratch, workers, shared)  # type: ignore[arg-type]
         rows = sum(part.rows for part in parts[0])
         if rows > MOST_ROWS:
             raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")
-        columns = _merge_columns(source, parts, rows, home, workers)
+        columns = _merge_columns(source, parts, rows, home, workers if shared else DriverThreads())
         relation = Relation(home, rows, columns, row_id=row_id, owned=folder is None)
         _check_row_id(relation)
         return relation
-    except BaseException:
+    except BaseException as error:
         if folder is None:
             shutil.rmtree(home, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise RowlawError("NO_ROOM", path=str(home.parent), problem=os.strerror(error.errno)) from error
         raise
     finally:
         shutil.rmtree(scratch.path, ignore_errors=True)
 
 
 def _workers(source: Source, session: SparkSession | None) -> Workers:
-    """Spark for what is large or is already there; threads for what is small."""
-    if isinstance(source, FileSource) and source.size < SMALL_SOURCE:
-        return DriverThreads()
-    if session is None:
-        from rowlaw.spark.session import session as any_session
-
-        session = any_session(source.frame if isinstance(source, FrameSource) else None)
-    return SparkTasks(session)
+    """Spark for what is Spark's already, and for large files where a cluster brings cores; else threads (docs/decisions/0002)."""
+    if isinstance(source, FrameSource):
+        return SparkTasks(session or source.frame.sparkSession)
+    far = cluster(session) if source.size >= SMALL_SOURCE else None
+    return SparkTasks(far) if far is not None else DriverThreads()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +143,7 @@ class _ReadTask:
     name: str
 
 
-def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers) -> list[list[_Part]]:
+def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, shared: bool) -> list[list[_Part]]:
     """The parts of each column, in the order of the splits."""
     splits = source.splits
     if isinstance(workers, SparkTasks):
@@ -146,8 +160,12 @@ def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers) ->
         table = task.split.read(task.columns)
         return [_keep(table.column(i), f"{task.name}-{i}", scratch) for i in range(len(task.columns))]
 
+    if isinstance(workers, SparkTasks):
+        results = workers.map(read, tasks, f"read {source.name}", taken=None if shared else partial(_stored, scratch))
+    else:
+        results = workers.map(read, tasks, f"read {source.name}")
     parts: dict[str, list[_Part]] = {name: [] for name in source.columns}
-    for task, found in zip(tasks, workers.map(read, tasks, f"read {source.name}"), strict=True):
+    for task, found in zip(tasks, results, strict=True):
         for name, part in zip(task.columns, found, strict=True):
             parts[name].append(part)
     return [parts[name] for name in source.columns]
@@ -160,7 +178,11 @@ def _column_groups(columns: tuple[str, ...], split: Split, splits: int, slots: i
         yield columns[group::groups]
 
 
-def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers) -> list[list[_Part]]:
+def _stored(scratch: SharedFolder, parts: list[_Part]) -> list[_Part]:
+    return [part.stored(scratch.path) for part in parts]
+
+
+def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers, shared: bool) -> list[list[_Part]]:
     names = source.columns
     assert isinstance(workers, SparkTasks)
 
@@ -176,7 +198,9 @@ def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers) ->
     # By position: a name with dots or backticks in it would have to be quoted for Spark.
     frame = source.frame
     frame = frame if list(frame.columns) == list(names) else frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
-    found = sorted(workers.over(frame.toDF(*(f"c{i}" for i in range(len(names)))), read, f"read {source.name}"))
+    numbered = frame.toDF(*(f"c{i}" for i in range(len(names))))
+    results = workers.over(numbered, read, f"read {source.name}", taken=None if shared else partial(_stored, scratch))
+    found = sorted(results, key=lambda pair: pair[0])
     empty = [_keep(pa.chunked_array([], field.type), "empty", scratch) for field in source.schema]
     return [[part[i] for _, part in found] or [empty[i]] for i in range(len(names))]
 
@@ -192,6 +216,18 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
+def _allocate(path: Path, size: int) -> None:
+    """A file of a size, with its room taken: a page of a mapped file that finds none would end the process."""
+    with open(path, "wb") as file:
+        file.truncate(size)
+        if size and hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                if error.errno in NO_ROOM:  # else the file system knows no such thing
+                    raise
+
+
 @dataclass(frozen=True, slots=True)
 class _MergeTask:
     index: int
@@ -203,8 +239,7 @@ class _MergeTask:
 
 def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Path, workers: Workers) -> list[RelationColumn]:
     path = home / CODES_FILE
-    with open(path, "wb") as file:
-        file.truncate(4 * rows * len(parts))
+    _allocate(path, 4 * rows * len(parts))
     infer = isinstance(source, FileSource) and source.inferred
     tasks = [_MergeTask(i, name, parts[i], source.types.get(name), infer) for i, name in enumerate(source.columns)]
 
@@ -227,11 +262,11 @@ def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Pa
     try:
         found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}")
     except RowlawError as error:
-        raise _placed(error, source) from None
+        raise placed(error, source) from None
     return [column for _, column in sorted(zip((t.index for t in tasks), found, strict=True), key=lambda pair: pair[0])]
 
 
-def _placed(error: RowlawError, source: Source) -> RowlawError:
+def placed(error: RowlawError, source: Source) -> RowlawError:
     """A value that does not have the type wanted, with the file and line it stands on."""
     if error.condition != "BAD_VALUE":
         return error

@@ -25,13 +25,18 @@ class Side:
     rows: np.ndarray
     starts: np.ndarray
 
+    @staticmethod
+    def whole(rows: np.ndarray) -> Side:
+        """All rows in one group."""
+        return Side(rows, np.array([0, len(rows)], np.int64))
+
     def sorted_by(self, columns: Sequence[Sorted]) -> tuple[np.ndarray, np.ndarray]:
         """Keys that order by group and then by the columns, sorted, and the places they came from.
 
         Columns that do not fit into 64 bits together are sorted one after the other, the last first.
         """
         if span(self.groups, columns).bit_length() > KEY_BITS and len(columns) > 1:
-            _, first = Side(self.rows, self.starts).sorted_by(columns[1:])
+            _, first = self.sorted_by(columns[1:])
             side = Side(self.rows[first], self.starts)
             keys, order = side.sorted_by(columns[:1])
             return keys, first[order]
@@ -127,8 +132,8 @@ class Groups:
         if not len(s_rows) or not len(t_rows) or (reflexive and len(s_rows) < 2):
             nothing = Side(s_rows[:0], np.zeros(1, np.int64))
             return Groups(nothing, nothing)
-        s = Side(s_rows, np.array([0, len(s_rows)], np.int64))
-        return Groups(s, s if reflexive else Side(t_rows, np.array([0, len(t_rows)], np.int64)))
+        s = Side.whole(s_rows)
+        return Groups(s, s if reflexive else Side.whole(t_rows))
 
     @property
     def reflexive(self) -> bool:
@@ -185,7 +190,7 @@ class Groups:
             marks, kept = np.zeros(columns.width + 1, np.bool_), np.empty(len(mine) + 1, np.int32)
             kernels.mark(yours, your_codes, marks)
             number = kernels.marked(mine, my_codes, marks, kept)
-            sides.append(Side(kept[:number], np.array([0, number], np.int64)))
+            sides.append(Side.whole(kept[:number]))
         return Groups(sides[0], sides[1])
 
     def _matched(self, equal: Sequence[Compared]) -> Groups:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rowlaw.kernels.groups import first_two
-from rowlaw.relation.groups import KEY_BITS, Side, Sorted
+from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
 from rowlaw.relation.relation import Relation
 
 WORTH = 0.7  # a projection is kept if it has at most this share of the rows it was made from
@@ -27,19 +27,18 @@ class Projections:
         self._lock = threading.Lock()
         self._rows: dict[int, np.ndarray] = {}  # set of columns, as bits -> rows; several sets may share an array
         self._made: list[tuple[int, np.ndarray]] = []  # the distinct ones, smallest first
-        names = sorted((c for c in relation.columns), key=lambda c: c.distinct)
-        everything = self._bits(c.name for c in names)
-        self._keep(everything, np.arange(relation.rows, dtype=np.int32))
+        names = [c.name for c in sorted(relation.columns, key=lambda c: c.distinct)]
+        self._keep(self._bits(names), np.arange(relation.rows, dtype=np.int32))
         # Stepping stones: without the columns of most values, one after the other.
         for most in range(len(names) - 1, 1, -1):
-            self.rows([c.name for c in names[:most]])
+            self.rows(names[:most])
 
     def rows(self, columns: Iterable[str]) -> np.ndarray:
         """Rows among which every combination of the columns' values that the table has occurs, twice if it does so there."""
         wanted = self._bits(columns)
         with self._lock:
             if wanted not in self._rows:
-                _, parent = next((bits, rows) for bits, rows in self._made if wanted & ~bits == 0)
+                parent = next(rows for bits, rows in self._made if wanted & ~bits == 0)
                 self._keep(wanted, self._reduced(wanted, parent))
             return self._rows[wanted]
 
@@ -56,14 +55,10 @@ class Projections:
             self._made.sort(key=lambda made: len(made[1]))
 
     def _reduced(self, wanted: int, parent: np.ndarray) -> np.ndarray:
-        columns = [c for i, c in enumerate(self.relation.columns) if wanted >> i & 1]
-        span = 1
-        for column in columns:
-            span *= column.distinct + 1
+        chosen = [c for i, c in enumerate(self.relation.columns) if wanted >> i & 1]
+        columns = [Sorted(self.relation.codes(c.name), c.distinct + 1) for c in chosen]
         # as many values as rows: nothing can be saved, and a key that does not fit would cost two sorts
-        if span.bit_length() > KEY_BITS or any(c.distinct > WORTH * len(parent) for c in columns):
+        if span(1, columns).bit_length() > KEY_BITS or any(c.distinct > WORTH * len(parent) for c in chosen):
             return parent
-        side = Side(parent, np.array([0, len(parent)], np.int64))
-        keys, order = side.sorted_by([Sorted(self.relation.codes(c.name), c.distinct + 1) for c in columns])
-        rows = first_two(keys, order, parent)
+        rows = first_two(*Side.whole(parent).sorted_by(columns), parent)
         return np.sort(rows) if len(rows) <= WORTH * len(parent) else parent

@@ -9,10 +9,11 @@ costs a merge of two sorted dictionaries (see docs/decisions/0001).
 from __future__ import annotations
 
 import shutil
+import uuid
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -79,8 +80,13 @@ class Relation:
             self._cleanup()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Workers get the relation by its folder: they map the same pages."""
-        return _opened, (self.folder, self.rows, self.columns, self.row_id)
+        """Workers get the relation by its folder: they map the same pages, and keep what they have made of them from task to task."""
+        return _opened, (self.folder, self.rows, self.columns, self.row_id, self._name)
+
+    @cached_property
+    def _name(self) -> str:
+        """Tells this relation from others that are or were in the same folder."""
+        return uuid.uuid4().hex
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -142,7 +148,8 @@ class Relation:
         return self.decode(rows, [self.row_id]).column(0).combine_chunks()
 
 
-def _opened(folder: Path, rows: int, columns: Sequence[RelationColumn], row_id: str | None) -> Relation:
+@lru_cache(maxsize=1)
+def _opened(folder: Path, rows: int, columns: tuple[RelationColumn, ...], row_id: str | None, name: str) -> Relation:  # noqa: ARG001
     return Relation(folder, rows, columns, row_id=row_id)
 
 

@@ -5,41 +5,36 @@ from __future__ import annotations
 import datetime as dt
 import platform
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rowlaw import __version__
 from rowlaw.discovery import Discovery
-from rowlaw.report.graph import dependency_graph
+from rowlaw.report.graph import STATUSES, dependency_graph
 from rowlaw.report.limits import Limits
 from rowlaw.report.plots import plot, table_sample
 from rowlaw.rules import NamedRule, Nulls, RuleSet, english, sql
-from rowlaw.violations import Result, Verdict
+from rowlaw.violations import Result
 from rowlaw.violations.clashes import Clashes
-from rowlaw.violations.sides import printed, side_by_side
+from rowlaw.violations.sides import Clash, printed, side_by_side
+
+if TYPE_CHECKING:
+    from rowlaw.maintain import History
 
 MATRIX = (60, 40)  # rules and columns of the matrix: more cannot be read
 EACH = 2  # pairs of one row: several rows that are wrong say more than one
-ORDER = {"broken": 0, "warning": 1, "tolerated": 2, "unchecked": 3, "holds": 4}
-
-
-def status(verdict: Verdict) -> str:
-    """What the report calls a rule: holds, tolerated, warning or broken."""
-    if not verdict.violations:
-        return "holds"
-    return "tolerated" if not verdict.broken else "broken" if verdict.named.severity == "error" else "warning"
 
 
 def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
     """The document of a check."""
     relation = result.engine.relation
-    ordered = sorted(result.verdicts, key=lambda v: (ORDER[status(v)], -v.violations))
+    ordered = sorted(result.verdicts, key=lambda v: (STATUSES.index(v.status), -v.violations))
     shown = ordered[: limits.rules]
     rules, pictured = [], []
     for number, verdict in enumerate(shown):
         entry = _rule(verdict.named, result.engine.nulls, with_sql=number < limits.sql_rules)
-        entry |= {"status": status(verdict), "violations": verdict.violations, "rows": verdict.rows, "error": verdict.error}
+        entry |= {"status": verdict.status, "violations": verdict.violations, "rows": verdict.rows, "error": verdict.error}
         if verdict.violations and number < limits.clash_rules:
             clashes = Clashes(result.engine, verdict.id, verdict.rule, verdict.found)
             s, t = clashes.worst(limits.clashes, each=EACH)
@@ -55,7 +50,7 @@ def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str
         "kind": "check",
         "table_rows": relation.rows,
         "nulls": result.engine.nulls,
-        "counts": _counts([status(v) for v in result.verdicts]),
+        "counts": _counts([v.status for v in result.verdicts]),
         "total_rules": len(result.verdicts),
         "violations": sum(v.violations for v in result.verdicts),
         "rows_involved": int(involved.sum()),
@@ -92,7 +87,7 @@ def of_rules(found: RuleSet, limits: Limits, facts: dict[str, Any]) -> dict[str,
     }
 
 
-def history_of(history: Any, limits: Limits) -> dict[str, Any]:
+def history_of(history: History, limits: Limits) -> dict[str, Any]:
     """Births and retirements of rules: the history of :class:`rowlaw.Laws`, newest last."""
     batches = [
         {
@@ -126,7 +121,7 @@ def _found(named: NamedRule) -> str:
 
 
 def _counts(statuses: Sequence[str]) -> dict[str, int]:
-    return {name: statuses.count(name) for name in ORDER if name in statuses}
+    return {name: statuses.count(name) for name in STATUSES if name in statuses}
 
 
 def _rule(named: NamedRule, nulls: Nulls, *, with_sql: bool) -> dict[str, Any]:
@@ -152,7 +147,7 @@ def _operators(named: NamedRule, column: str) -> str:
     return " ".join(dict.fromkeys(used))
 
 
-def _clash(clash: Any, cell: int) -> dict[str, Any]:
+def _clash(clash: Clash, cell: int) -> dict[str, Any]:
     lines = [
         [printed(k.left, cell), printed(k.left_value, cell), k.op, printed(k.right, cell), printed(k.right_value, cell), int(k.marked)]
         for k in clash.lines

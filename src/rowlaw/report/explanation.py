@@ -15,8 +15,8 @@ import numpy as np
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.discover import run as discover_run
-from rowlaw.discovery.rank import WEIGHTS, Rank, rank
-from rowlaw.discovery.together import most_specific, same_column_evidence
+from rowlaw.discovery.rank import WEIGHTS, Rank, rank, same_column_evidence
+from rowlaw.discovery.together import most_specific
 from rowlaw.engine.engine import Engine, Found
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.evidence.evidence import EvidenceSet
@@ -191,7 +191,7 @@ def run(
         nulls,
         relation.rows,
         found,
-        _rank(engine, rule),
+        _rank(engine, rule, exact=place is None),
         place,
         len(known),
         _stronger(rule, known),
@@ -229,14 +229,14 @@ def looks_like_an_id(text: str) -> bool:
     return not set(text) & set("({[") and " " not in text.strip()
 
 
-def _rank(engine: Engine, rule: Rule) -> Rank | None:
-    """The rank of a rule, judged by the pairs that discovery looks at too."""
+def _rank(engine: Engine, rule: Rule, *, exact: bool) -> Rank | None:
+    """The rank of a rule, judged by the pairs that discovery looks at too; ``exact``: as if no pair broke it."""
     rows = engine.relation.rows
     if len(rule.denials) != 1 or rows < 2:
         return None
     (denial,) = rule.denials
     evidence = same_column_evidence(engine) if rule.kind != "dc" else _evidence(engine, denial)
-    return rank([denial], *evidence, rows * (rows - 1))[0]
+    return rank([denial], *evidence, rows * (rows - 1), exact=exact)[0]
 
 
 def _evidence(engine: Engine, denial: Denial) -> tuple[Atoms, EvidenceSet]:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rowlaw.rules import FunctionalDependency, Key, NamedRule, Op, Rule
+from rowlaw.discovery.together import most_specific
+from rowlaw.rules import Denial, FunctionalDependency, Key, NamedRule, Rule
 
 MOST = 40  # dependencies and keys drawn: more is a ball of wool
 STEPS = 300
+STATUSES = ["broken", "warning", "tolerated", "unchecked", "holds"]  # of rules in a report, the worst first
 
 
 def dependency_graph(rules: Sequence[tuple[NamedRule, str]]) -> dict[str, Any] | None:
@@ -53,22 +55,16 @@ def as_dependency(rule: Rule) -> Key | FunctionalDependency | None:
     """
     if isinstance(rule, Key | FunctionalDependency):
         return rule
-    if len(rule.denials) != 1 or not all(p.same_column for p in rule.denials[0].predicates):
-        return None
-    equal = tuple(p.left.name for p in rule.denials[0].predicates if p.op == Op.EQ)
-    others = [p for p in rule.denials[0].predicates if p.op != Op.EQ]
-    if not others:
-        return Key(equal)
-    return FunctionalDependency(equal, others[0].left.name) if len(others) == 1 and others[0].op == Op.NE else None
+    found = most_specific(rule) if isinstance(rule, Denial) else None
+    return found if isinstance(found, Key | FunctionalDependency) else None
 
 
 def _unique(edges: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Edges into a joint that several rules share are drawn once, with the status of the worst."""
-    order = ["broken", "warning", "tolerated", "unchecked", "holds"]
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for edge in edges:
         key = (edge["from"], edge["to"])
-        if key not in found or order.index(edge["status"]) < order.index(found[key]["status"]):
+        if key not in found or STATUSES.index(edge["status"]) < STATUSES.index(found[key]["status"]):
             found[key] = edge
     return list(found.values())
 

@@ -15,13 +15,17 @@ import re
 import zlib
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowlaw.errors import RowlawError
+from rowlaw.output import write_text
 from rowlaw.report.data import history_of, of_result, of_rules
 from rowlaw.report.limits import MOST_BYTES, Limits
 from rowlaw.rules import RuleSet
 from rowlaw.violations import Result
+
+if TYPE_CHECKING:
+    from rowlaw.maintain import History
 
 ROUNDS = 12  # of making the lists shorter until the file fits
 
@@ -33,7 +37,7 @@ _EXPORT = re.compile(r"^export \{ expression as expressionInterpreter \};$", re.
 def report_html(
     found: Result | RuleSet,
     *,
-    history: Any = None,
+    history: History | None = None,
     title: str = "table",
     command: str | None = None,
     most_bytes: int = MOST_BYTES,
@@ -55,7 +59,7 @@ def write_report(
     path: str | os.PathLike[str],
     found: Result | RuleSet,
     *,
-    history: Any = None,
+    history: History | None = None,
     title: str = "table",
     command: str | None = None,
 ) -> None:
@@ -82,12 +86,7 @@ def write_report(
     True
     """
     text = report_html(found, history=history, title=title, command=command)
-    target = os.fspath(path)
-    if not os.path.isdir(os.path.dirname(target) or "."):
-        raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(target), hint="; create the folder first")
-    with open(f"{target}.part", "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.replace(f"{target}.part", target)
+    write_text(path, text)
 
 
 def _page(document: dict[str, Any], title: str) -> str:

@@ -18,11 +18,10 @@ both meanings of null.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
-from rowlaw.rules.implication import _Atom, _atoms, is_trivial
-from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
+from rowlaw.rules.implication import Atom, AtomSets, atoms_of, is_trivial
+from rowlaw.rules.model import Denial, Nulls, Op, Predicate, Rule, between_rows
 
 MOST_SPLIT = 8  # weak comparisons of a question that are split into cases, at most
 _CASES = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
@@ -33,12 +32,10 @@ class Consequences:
 
     def __init__(self, rules: Iterable[Rule], nulls: Nulls) -> None:
         denials = list(dict.fromkeys(_symmetric(d) for rule in rules for d in rule.denials))
-        atoms = [tuple(_atoms(d.predicates)) for d in denials]
-        frequency = Counter(atom for some in atoms for atom in some)
-        self._number: dict[_Atom, int] = {atom: i for i, atom in enumerate(frequency)}
-        self._filed: dict[_Atom, list[int]] = {}  # each denial under its rarest atom
+        atoms = [tuple(atoms_of(d.predicates)) for d in denials]
+        self._listed = AtomSets(atom for some in atoms for atom in some)
         for some in atoms:
-            self._filed.setdefault(min(some, key=lambda a: (frequency[a], self._number[a])), []).append(self._bits(some))
+            self._listed.add(some)
         self._dependencies = [found for d in denials if (found := _dependency(d)) is not None] if nulls == "equal" else []
         self._closures: dict[frozenset[str], frozenset[str]] = {}
 
@@ -60,11 +57,11 @@ class Consequences:
     def _denies(self, denial: Denial) -> bool:
         equal = frozenset(p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ)
         more = self.closure(equal) - equal if denial.arity == 2 else ()  # a row alone agrees with nobody
-        known = Denial((*denial.predicates, *(_equal(name) for name in sorted(more)))) if more else denial
+        known = Denial((*denial.predicates, *(between_rows(name, Op.EQ) for name in sorted(more)))) if more else denial
         if is_trivial(known):
             return True
         # Predicates are exchanged rather than the rule: a rule about one row is always written with `s`.
-        return self._listed(_atoms(known.predicates)) or self._listed(_atoms(p.exchanged for p in known.predicates))
+        return self._follows(atoms_of(known.predicates)) or self._follows(atoms_of(p.exchanged for p in known.predicates))
 
     def closure(self, columns: frozenset[str]) -> frozenset[str]:
         """The columns in which rows agree that agree on the given ones."""
@@ -84,21 +81,8 @@ class Consequences:
             found = self._closures[columns] = frozenset(members)
         return found
 
-    def _listed(self, atoms: Iterable[_Atom]) -> bool:
-        """Whether some listed denial has no other atoms than these."""
-        some = tuple(atoms)
-        mask = self._bits(a for a in some if a in self._number)
-        return any(not other & ~mask for atom in some for other in self._filed.get(atom, ()))
-
-    def _bits(self, atoms: Iterable[_Atom]) -> int:
-        found = 0
-        for atom in atoms:
-            found |= 1 << self._number[atom]
-        return found
-
-
-def _equal(name: str) -> Predicate:
-    return Predicate(Column("s", name), Op.EQ, Column("t", name))
+    def _follows(self, atoms: Iterable[Atom]) -> bool:
+        return self._listed.any_within(tuple(atoms))
 
 
 def _symmetric(denial: Denial) -> Denial:

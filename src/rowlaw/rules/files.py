@@ -16,18 +16,18 @@ A rule is its text, or a map of ``rule`` with ``severity``, ``tolerate``, ``beca
 will do too. Every problem is an error with file and line. Saving replaces the file in one step, so that a reader sees the old rules
 or the new.
 
-Reference: DESIGN section 2.2.
+Reference: docs/reference/files.md.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
 from rowlaw.errors import RowlawError, nearest
+from rowlaw.output import write_text
 from rowlaw.rules.parse import MAX_ITEMS, parse, parse_located
 from rowlaw.rules.ruleset import MAX_ID, NamedRule, RuleSet
 from rowlaw.rules.yaml_tree import Node, fail, flow, read, scalar
@@ -143,24 +143,7 @@ def _fact(name: str, node: Node, file: str, what: str) -> Any:
 
 def save(rules: RuleSet, path: str | os.PathLike[str]) -> None:
     """Write a rule set to a YAML file, which :func:`load` gives back exactly; the same rules always give the same bytes."""
-    file = os.path.realpath(path)  # through a link, so that the link itself stays
-    try:
-        data = "".join(line + "\n" for line in _lines(rules, os.fspath(path))).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which no file can hold
-        fail(os.fspath(path), None, "a name or a text in the rules is not valid Unicode")
-    temporary = f"{file}.{secrets.token_hex(8)}.tmp"
-    try:
-        with open(temporary, "xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-    except OSError as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        if isinstance(error, FileNotFoundError):
-            raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(file), hint="; create the folder first") from None
-        fail(os.fspath(path), None, f"cannot be written: {error.strerror}")
+    write_text(path, "".join(line + "\n" for line in _lines(rules, os.fspath(path))))
 
 
 def _lines(rules: RuleSet, file: str) -> Iterable[str]:

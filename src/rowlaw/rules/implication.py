@@ -9,14 +9,14 @@ Atoms: ``<`` says ``<=`` and ``!=``, ``=`` says ``<=`` and ``>=``, ``>`` says ``
 ``<= >= !=``, a rule is a set of atoms, and "follows by dropping predicates or by operator implication" is set inclusion.
 An atom excludes exactly one of the three outcomes of a comparison, so the atoms of an operator are the bits it does not accept.
 
-Reference: DESIGN section 2.1; FACTS.md, "Atoms". Under both meanings of null these are the same relations.
+Under both meanings of null these are the same relations.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from rowlaw.rules.model import (
@@ -29,7 +29,7 @@ from rowlaw.rules.model import (
     predicate_key,
 )
 
-_Atom: TypeAlias = tuple[Column, Operand, int]  # operands and the one outcome that is excluded
+Atom: TypeAlias = tuple[Column, Operand, int]  # operands and the one outcome that is excluded
 
 
 def canonical(denial: Denial) -> Denial:
@@ -47,9 +47,9 @@ def implies(a: Denial, b: Denial) -> bool:
 
     Sound: a table that obeys ``a`` then obeys ``b``. Not complete: it does not reason across columns. Linear time.
     """
-    wanted = frozenset(_atoms(b.predicates))
+    wanted = frozenset(atoms_of(b.predicates))
     # Predicates are exchanged rather than the rule: a rule about one row is always written with `s`.
-    return wanted.issuperset(_atoms(a.predicates)) or wanted.issuperset(_atoms(p.exchanged for p in a.predicates))
+    return wanted.issuperset(atoms_of(a.predicates)) or wanted.issuperset(atoms_of(p.exchanged for p in a.predicates))
 
 
 def is_trivial(denial: Denial) -> bool:
@@ -87,37 +87,53 @@ def minimal(denials: Iterable[Denial]) -> list[Denial]:
     >>> [str(d) for d in minimal(map(parse, texts))]
     ['not (s.b = t.b)', 'not (s.a < t.a)']
 
-    Rules are visited by number of atoms, so that what a rule follows from comes before it. Each kept rule is filed under its rarest
-    atom: only those filed under an atom of the visited rule are compared, as bit sets.
+    Rules are visited by number of atoms, so that what a rule follows from comes before it.
     """
     rules = {canonical(d) for d in denials if not is_trivial(d)}
-    atoms = {d: tuple(_atoms(d.predicates)) for d in rules}
-    exchanged = {d: tuple(_atoms(p.exchanged for p in d.predicates)) for d in rules}
-    frequency = Counter(atom for d in rules for atom in atoms[d])
-    number: dict[_Atom, int] = {}
-
-    def bits(atoms: Iterable[_Atom]) -> int:
-        mask = 0
-        for atom in atoms:
-            mask |= 1 << number.setdefault(atom, len(number))
-        return mask
-
-    filed: dict[_Atom, list[int]] = {}
+    atoms = {d: tuple(atoms_of(d.predicates)) for d in rules}
     kept: list[Denial] = []
+    seen = AtomSets(atom for some in atoms.values() for atom in some)
     for d in sorted(rules, key=lambda d: (len(atoms[d]), _key(d))):
-        if not any(
-            not other & ~mask
-            for side in (atoms[d], exchanged[d])
-            for mask in (bits(side),)
-            for atom in side
-            for other in filed.get(atom, ())
-        ):
+        if not seen.any_within(atoms[d]) and not seen.any_within(tuple(atoms_of(p.exchanged for p in d.predicates))):
             kept.append(d)
-            filed.setdefault(min(atoms[d], key=lambda a: (frequency[a], number[a])), []).append(bits(atoms[d]))
+            seen.add(atoms[d])
     return sorted(kept, key=lambda d: (len(d.predicates), _key(d)))
 
 
-def _atoms(predicates: Iterable[Predicate]) -> Iterator[_Atom]:
+class AtomSets:
+    """Sets of atoms, of which it is asked whether one lies within some atoms.
+
+    Each is filed under its rarest atom: only those filed under an atom of the question are compared, as bit sets.
+
+    >>> sets = AtomSets("aabc")
+    >>> sets.add(("a", "b"))
+    >>> sets.any_within(("a", "c")), sets.any_within(("a", "b", "z"))
+    (False, True)
+    """
+
+    def __init__(self, atoms: Iterable[Hashable]) -> None:
+        """``atoms`` are all those of the sets to come, as often as they occur there."""
+        self._frequency = Counter(atoms)
+        self._bit = {atom: 1 << i for i, atom in enumerate(self._frequency)}
+        self._filed: dict[Hashable, list[int]] = {}
+
+    def add(self, atoms: Sequence[Hashable]) -> None:
+        self._filed.setdefault(min(atoms, key=self._frequency.__getitem__), []).append(self._bits(atoms))
+
+    def any_within(self, atoms: Sequence[Hashable]) -> bool:
+        """Whether a set has no other atoms than these."""
+        mask = self._bits(atoms)
+        return any(not other & ~mask for atom in atoms for other in self._filed.get(atom, ()))
+
+    def _bits(self, atoms: Iterable[Hashable]) -> int:
+        mask = 0
+        for atom in atoms:
+            mask |= self._bit.get(atom, 0)
+        return mask
+
+
+def atoms_of(predicates: Iterable[Predicate]) -> Iterator[Atom]:
+    """The atoms that predicates say."""
     for p in predicates:
         for outcome in (Op.LT, Op.EQ, Op.GT):
             if not p.op & outcome:

@@ -28,10 +28,10 @@ KEYWORDS = frozenset({"not", "and", "key", "fd", "od", "asc", "desc", "true", "f
 class Op(enum.IntEnum):
     """A comparison, as the set of outcomes it accepts: bit 0 is ``<``, bit 1 ``=``, bit 2 ``>``.
 
-    Conjunction is ``&``, implication is inclusion, negation is the complement.
+    Conjunction is ``&``, implication is inclusion.
 
-    >>> Op.LT.implies(Op.LE), Op.LE & Op.NE == Op.LT, Op.LE.negated, Op.LE.swapped
-    (True, True, <Op.GT: 4>, <Op.GE: 6>)
+    >>> Op.LT.implies(Op.LE), Op.LE & Op.NE == Op.LT, Op.LE.swapped
+    (True, True, <Op.GE: 6>)
     """
 
     LT = 0b001
@@ -51,10 +51,6 @@ class Op(enum.IntEnum):
     def swapped(self) -> Op:
         """The same comparison with its operands exchanged."""
         return Op((self & 0b010) | (self & 0b001) << 2 | (self & 0b100) >> 2)
-
-    @property
-    def negated(self) -> Op:
-        return Op(0b111 ^ self)
 
     @property
     def is_inequality(self) -> bool:
@@ -298,7 +294,12 @@ class Denial:
         return Denial(tuple(p.exchanged for p in self.predicates))
 
 
-def _same(name: str, op: Op) -> Predicate:
+def between_rows(name: str, op: Op) -> Predicate:
+    """The predicate that compares one column of the two rows.
+
+    >>> str(between_rows("zip", Op.NE))
+    's.zip != t.zip'
+    """
     return Predicate(Column("s", name), op, Column("t", name))
 
 
@@ -319,7 +320,7 @@ class Key:
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        return (Denial(tuple(_same(c, Op.EQ) for c in self.columns)),)
+        return (Denial(tuple(between_rows(c, Op.EQ) for c in self.columns)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +343,7 @@ class FunctionalDependency:
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        return (Denial((*(_same(c, Op.EQ) for c in self.left), _same(self.right, Op.NE))),)
+        return (Denial((*(between_rows(c, Op.EQ) for c in self.left), between_rows(self.right, Op.NE))),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,8 +373,8 @@ class OrderCompatible:
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        opposite = _same(self.right, Op.LT if self.descending else Op.GT)
-        return (Denial((*(_same(c, Op.EQ) for c in self.context), _same(self.left, Op.LT), opposite)),)
+        opposite = between_rows(self.right, Op.LT if self.descending else Op.GT)
+        return (Denial((*(between_rows(c, Op.EQ) for c in self.context), between_rows(self.left, Op.LT), opposite)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +414,7 @@ class OrderDependency:
     @property
     def denials(self) -> tuple[Denial, ...]:
         found = []
-        for before in (*_first_difference(self.left, Op.LT), tuple(_same(c.name, Op.EQ) for c in self.left)):
+        for before in (*_first_difference(self.left, Op.LT), tuple(between_rows(c.name, Op.EQ) for c in self.left)):
             for after in _first_difference(self.right, Op.GT):
                 denial = Denial((*before, *after)) if before or after else None
                 if denial and _consistent(denial):
@@ -424,10 +425,15 @@ class OrderDependency:
 Rule: TypeAlias = Denial | Key | FunctionalDependency | OrderCompatible | OrderDependency
 
 
+def about_single_rows(rule: Rule) -> bool:
+    """Whether a rule speaks of single rows: then a violation is a row, not a pair of rows."""
+    return bool(rule.denials) and all(denial.arity == 1 for denial in rule.denials)
+
+
 def _first_difference(keys: tuple[SortColumn, ...], op: Op) -> Iterator[tuple[Predicate, ...]]:
     """The disjoint ways in which `s` differs from `t` in direction `op` under a lexicographic order."""
     for i, key in enumerate(keys):
-        yield (*(_same(k.name, Op.EQ) for k in keys[:i]), _same(key.name, op.swapped if key.descending else op))
+        yield (*(between_rows(k.name, Op.EQ) for k in keys[:i]), between_rows(key.name, op.swapped if key.descending else op))
 
 
 def _consistent(denial: Denial) -> bool:

@@ -13,7 +13,7 @@ rowlaw.errors.RowlawError: RULE_SYNTAX: expected ')' or ',', found the end of th
 Linear time and constant stack: the grammar has no nesting, so neither has the parser. A text beyond ``MAX_LENGTH``
 characters or ``MAX_ITEMS`` predicates or columns is refused.
 
-Reference: DESIGN section 2.2. In the papers' notation rows are called ``t`` and ``t'``; a rule that uses ``t'`` is read that way,
+The grammar is in docs/rules.md. In the papers' notation rows are called ``t`` and ``t'``; a rule that uses ``t'`` is read that way,
 with ``t`` as our ``s``.
 """
 
@@ -39,7 +39,7 @@ from rowlaw.rules.model import (
     Rule,
     SortColumn,
 )
-from rowlaw.rules.tokens import Source, Token, shown, tokenize
+from rowlaw.rules.tokens import RuleText, Token, shown, tokenize
 
 MAX_LENGTH = 64 * 1024  # characters: a thousand predicates with long names fit
 MAX_ITEMS = 1000  # predicates or columns: far beyond any rule that a person can read
@@ -71,7 +71,7 @@ class Parsed:
     """A rule with the places of its parts, so that later errors can point at them."""
 
     rule: Rule
-    source: Source
+    source: RuleText
     mentions: tuple[Mention, ...]
     comparisons: tuple[Comparison, ...] = ()  # of a denial constraint; the other kinds compare a column with itself
 
@@ -87,9 +87,9 @@ def parse_located(text: str, file: str | None = None, line: int | None = None, r
     >>> parse_located("key (a, `b c`)").mentions[1]
     Mention(name='b c', start=8, end=13)
     """
-    source = Source(text, file, line, rule)
+    source = RuleText(text, file, line, rule)
     if len(text) > MAX_LENGTH:
-        place = Source(text[:80], file, line, rule).place(0, 1)
+        place = RuleText(text[:80], file, line, rule).place(0, 1)
         raise RowlawError("RULE_TOO_LONG", place, size=f"{len(text):,}", unit="characters", limit=f"{MAX_LENGTH:,}")
     bad = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
     if bad is not None:  # half of a surrogate pair: no file or table could hold it
@@ -103,14 +103,14 @@ def parse_sort(text: str) -> list[SortColumn]:
     >>> [str(column) for column in parse_sort("year asc, `week no` desc")]
     ['year', '`week no` desc']
     """
-    source = Source(text)
+    source = RuleText(text)
     return _Parser(source, tokenize(text, source)).sort_list()
 
 
 class _Parser:
     """Walks the tokens once; each method reads one construct and leaves ``at`` behind it."""
 
-    def __init__(self, source: Source, tokens: list[Token]) -> None:
+    def __init__(self, source: RuleText, tokens: list[Token]) -> None:
         self.source = source
         self.tokens = tokens
         self.at = 0

@@ -78,6 +78,22 @@ class NamedRule:
     def kind(self) -> Kind:
         return self.rule.kind
 
+    def to_dict(self) -> dict[str, Any]:
+        """What the JSON documents of all commands say of a rule.
+
+        >>> NamedRule("R1", parse_located("key (id)").rule, error=0.0).to_dict()["predicates"]
+        [['s.id', '=', 't.id']]
+        """
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "rule": str(self.rule),
+            "predicates": [[str(p.left), p.op.symbol, str(p.right)] for d in self.rule.denials for p in d.predicates],
+            "error": self.error,
+            "support": self.support,
+            "score": self.score,
+        }
+
     def __str__(self) -> str:
         return str(self.rule)
 

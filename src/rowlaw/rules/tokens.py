@@ -37,7 +37,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuleText:
     """Where rule text comes from: what an error needs to point at it."""
 
     text: str
@@ -52,9 +52,9 @@ class Source:
         raise RowlawError("RULE_SYNTAX", self.place(start, end), problem=problem)
 
 
-def tokenize(text: str, source: Source | None = None) -> list[Token]:
+def tokenize(text: str, source: RuleText | None = None) -> list[Token]:
     """The tokens of a rule, with an ``end`` token after the last; comments and blanks are left out."""
-    source = source or Source(text)
+    source = source or RuleText(text)
     tokens: list[Token] = []
     at, size = 0, len(text)
     while at < size:
@@ -71,7 +71,7 @@ def tokenize(text: str, source: Source | None = None) -> list[Token]:
     return tokens
 
 
-def _token(text: str, at: int, source: Source, before: Token | None) -> Token:
+def _token(text: str, at: int, source: RuleText, before: Token | None) -> Token:
     c = text[at]
     after_dot = before is not None and before.text == "." and before.kind == "punct"
     if c in "`'\"":
@@ -98,7 +98,7 @@ def _token(text: str, at: int, source: Source, before: Token | None) -> Token:
     return Token(_SINGLE.get(c, "symbol"), c, at, at + 1)
 
 
-def _quoted(text: str, at: int, source: Source) -> Token:
+def _quoted(text: str, at: int, source: RuleText) -> Token:
     mark = text[at]
     end = text.find(mark, at + 1)
     while end >= 0 and text[end + 1 : end + 2] == mark:  # a doubled mark stands for itself
@@ -110,7 +110,7 @@ def _quoted(text: str, at: int, source: Source) -> Token:
     return Token("name" if mark == "`" else "text", text[at : end + 1], at, end + 1, value)
 
 
-def _number(text: str, at: int, source: Source) -> Token:
+def _number(text: str, at: int, source: RuleText) -> Token:
     end = _skip(text, at + 1, _DIGITS.__contains__)
     if text[end : end + 1] == "." and text[end + 1 : end + 2] in _DIGITS:
         end = _skip(text, end + 1, _DIGITS.__contains__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,16 +21,16 @@ def is_spark(frame: object) -> bool:
     return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(frame).__mro__)
 
 
-def frame_source(frame: Any, types: Mapping[str, pa.DataType] | None = None) -> Source:
+def frame_source(frame: Any) -> Source:
     """A frame as a source: pyarrow, pandas, Polars, DuckDB relations and results, Spark.
 
     >>> frame_source(pa.table({"a": [1, 2]}))
     FileSource('Table', 1 columns, 1 splits)
     """
     if is_spark(frame):
-        return spark_source(frame, "DataFrame", types)
-    name = type(frame).__name__
-    return FileSource(name, checked_schema((table := arrow_table(frame)).schema, name), tuple(memory_splits(table)), dict(types or {}))
+        return spark_source(frame, "DataFrame")
+    name, table = type(frame).__name__, arrow_table(frame)
+    return FileSource(name, checked_schema(table.schema, name), tuple(memory_splits(table)))
 
 
 def arrow_table(frame: Any) -> pa.Table:
@@ -75,16 +74,10 @@ _SPARK_TYPES = {
 }
 
 
-def spark_source(frame: DataFrame, name: str, types: Mapping[str, pa.DataType] | None = None) -> FrameSource:
+def spark_source(frame: DataFrame, name: str) -> FrameSource:
     """A Spark DataFrame as a source. Nothing is read yet."""
-    fields = []
-    seen: set[str] = set()
-    for field in frame.schema.fields:
-        if field.name in seen:
-            raise RowlawError("DUPLICATE_COLUMN", source=name, column=field.name)
-        seen.add(field.name)
-        fields.append(pa.field(field.name, _arrow_type(field, name)))
-    return FrameSource(name, checked_schema(pa.schema(fields), name), frame, dict(types or {}))
+    schema = pa.schema([pa.field(field.name, _arrow_type(field, name)) for field in frame.schema.fields])
+    return FrameSource(name, checked_schema(schema, name), frame)
 
 
 def _arrow_type(field: StructField, source: str) -> pa.DataType:

@@ -48,6 +48,9 @@ def open_bytes(path: str) -> IO[bytes]:
 def sniff(path: str, **given: Any) -> Dialect:
     """The dialect of a file, judged by its beginning; what is ``given`` is not guessed."""
     given = {name: value for name, value in given.items() if value is not None}
+    for name in ("delimiter", "quote"):
+        if name in given and not (isinstance(given[name], str) and len(given[name]) == 1 and given[name].isascii()):
+            raise RowlawError("BAD_OPTION", option=name, value=given[name], problem="one character of ASCII is needed")
     try:
         with open_bytes(path) as stream:
             head = stream.read(SNIFFED_BYTES)
@@ -124,8 +127,11 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 def column_names(path: str, dialect: Dialect) -> list[str]:
     """The names in the header, or ``c1, c2, ...`` where there is none."""
-    with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, errors="replace", newline="") as text:
-        first = next((row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), [])
+    try:
+        with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, errors="replace", newline="") as text:
+            first = next((row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), [])
+    except UnicodeError as error:  # UTF-16 that does not say which of the two it is
+        raise _undecoded(path, dialect, error) from None
     return first if dialect.header else [f"c{i}" for i in range(1, len(first) + 1)]
 
 
@@ -236,10 +242,14 @@ def explain(path: str, dialect: Dialect, width: int, problem: str) -> RowlawErro
                     return RowlawError("RAGGED_ROW", path=path, line=begins, found=len(row), expected=width)
                 begins = rows.line_num + 1
     except UnicodeError as error:
-        return RowlawError("BAD_FILE", path=path, problem=f"not valid {dialect.encoding}: {error}; give the encoding")
+        return _undecoded(path, dialect, error)
     except csv.Error as error:
         return RowlawError("BAD_FILE", path=path, problem=f"line {rows.line_num}: {error}")
     return RowlawError("BAD_FILE", path=path, problem=problem)
+
+
+def _undecoded(path: str, dialect: Dialect, error: UnicodeError) -> RowlawError:
+    return RowlawError("BAD_FILE", path=path, problem=f"not valid {dialect.encoding}: {error}; give the encoding")
 
 
 def find_value(path: str, dialect: Dialect, column: int, value: str) -> int | None:

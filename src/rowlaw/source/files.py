@@ -25,6 +25,13 @@ def readable(path: str, error: Exception) -> RowlawError:
     return RowlawError("BAD_FILE", path=path, problem=str(error).split("\n")[0])
 
 
+def _alike(path: str, own: pa.Schema, first: pa.Schema | None, first_path: str) -> pa.Schema:
+    """The schema of all files, which has to be that of the first: the same names and types in the same order."""
+    if first is not None and (own.names != first.names or own.types != first.types):
+        raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {first_path}")
+    return first or own
+
+
 @dataclass(frozen=True, slots=True)
 class ParquetSplit:
     """One row group of a Parquet file."""
@@ -71,9 +78,7 @@ def parquet_splits(paths: Sequence[str], root: str | None) -> tuple[pa.Schema, l
         whole = own
         for (name, _), dtype in zip(constants, types, strict=True):
             whole = whole.append(pa.field(name, dtype))
-        schema = schema or whole
-        if whole.names != schema.names or whole.types != schema.types:
-            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        schema = _alike(path, whole, schema, paths[0])
         text = tuple(f.name for f in own if pa.types.is_string(f.type) or pa.types.is_large_string(f.type))
         for group in range(meta.num_row_groups):
             size = meta.row_group(group).total_byte_size
@@ -124,9 +129,7 @@ def orc_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[OrcSplit]]:
             file = paorc.ORCFile(path)
         except (pa.ArrowException, OSError) as error:
             raise readable(path, error) from None
-        schema = schema or file.schema
-        if file.schema != schema:
-            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        schema = _alike(path, file.schema, schema, paths[0])
         size = Path(path).stat().st_size // max(1, file.nstripes)
         found += [OrcSplit(path, stripe, size) for stripe in range(file.nstripes)]
     assert schema is not None
@@ -195,8 +198,11 @@ class ArrowSplit:
     columnar = True
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        with pa.memory_map(self.path) as source:
-            return pa.ipc.open_file(source).read_all().select(list(columns))
+        try:
+            with pa.memory_map(self.path) as source:
+                return pa.ipc.open_file(source).read_all().select(list(columns))
+        except (pa.ArrowException, OSError) as error:
+            raise readable(self.path, error) from None
 
 
 def memory_splits(table: pa.Table, rows: int = 1_000_000) -> list[MemorySplit]:
@@ -211,9 +217,7 @@ def arrow_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[ArrowSplit]]:
                 own = pa.ipc.open_file(source).schema
         except (pa.ArrowException, OSError) as error:
             raise readable(path, error) from None
-        schema = schema or own
-        if own != schema:
-            raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
+        schema = _alike(path, own, schema, paths[0])
         found.append(ArrowSplit(path, Path(path).stat().st_size))
     assert schema is not None
     return schema.remove_metadata(), found

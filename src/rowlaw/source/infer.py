@@ -54,23 +54,37 @@ def _as_wanted(text: pa.Array, wanted: pa.DataType) -> pa.Array:
         return text
     blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
     text = pc.if_else(blank, pa.scalar(None, pa.large_string()), pc.utf8_trim_whitespace(text))
-    whole = _cast(text, wanted)
+    return converted(text, wanted)
+
+
+def converted(values: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Values as another type; ``BAD_VALUE`` names the first that cannot be (without a place: the caller knows it).
+
+    >>> converted(pa.array([7, None]), pa.decimal128(3, 1)).to_pylist()
+    [Decimal('7.0'), None]
+    """
+    whole = _cast(values, wanted) if values.null_count < len(values) else pa.nulls(len(values), wanted)
     if whole is not None:
         return whole
-    for value in text:  # to name the culprit; only ever on the way to an error
-        if value.is_valid and _cast(pa.array([value.as_py()], pa.large_string()), wanted) is None:
-            raise RowlawError("BAD_VALUE", path="", where="", column="", value=value.as_py(), type=str(wanted))
+    for i in range(len(values)):  # to name the culprit; only ever on the way to an error
+        if values[i].is_valid and _cast(values.slice(i, 1), wanted) is None:
+            value = values[i].as_py()
+            shown = value if isinstance(value, str | int | float) else str(value)
+            raise RowlawError("BAD_VALUE", path="", where="", column="", value=shown, type=str(wanted))
     raise AssertionError("a cast failed as a whole and on no value")
 
 
-def _cast(text: pa.Array, wanted: pa.DataType) -> pa.Array | None:
+def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array | None:
     try:
-        if pa.types.is_boolean(wanted):
-            text = pc.utf8_lower(text)
-        if pa.types.is_integer(wanted):  # Arrow reads no plus sign
-            text = pc.replace_substring_regex(text, pattern=r"^\+", replacement="")
-        return text.cast(wanted)
-    except pa.ArrowInvalid:
+        if pa.types.is_large_string(values.type):
+            if pa.types.is_boolean(wanted):
+                values = pc.utf8_lower(values)
+            if pa.types.is_integer(wanted):  # Arrow reads no plus sign
+                values = pc.replace_substring_regex(values, pattern=r"^\+", replacement="")
+        if pa.types.is_integer(values.type) and pa.types.is_decimal(wanted):  # Arrow wants room for every integer first
+            values = values.cast(pa.decimal128(min(38, 19 + wanted.scale), wanted.scale))
+        return values.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
 
 

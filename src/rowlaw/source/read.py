@@ -80,6 +80,8 @@ def _narrowed(source: Source, types: Mapping[str, str], columns: Sequence[str] |
     """The source with the columns and types the user asked for."""
     from dataclasses import replace
 
+    if isinstance(columns, str):
+        raise RowlawError("BAD_OPTION", option="columns", value=columns, problem=f"give a list of names, such as [{columns!r}]")
     for name in (*types, *(columns or ())):
         if name not in source.columns:
             raise RowlawError("UNKNOWN_COLUMN", column=name, hint=nearest(name, source.columns))
@@ -110,7 +112,7 @@ def _open_path(path: str, format: str | None, given: dict[str, Any], options: di
 def _files(path: str) -> tuple[list[str], str | None]:
     """The files a path stands for, in a stable order, and the folder they were found in."""
     if os.path.isdir(path):
-        found = [str(p) for p in Path(path).rglob("*") if p.is_file() and not _hidden(p.relative_to(path).parts)]
+        found = [str(p) for p in Path(path).rglob("*") if p.is_file() and not is_hidden(p.relative_to(path).parts)]
         if not found:
             raise RowlawError("NO_SUCH_FILE", path=path, hint=": the folder holds no data files")
         return sorted(found), path
@@ -119,7 +121,7 @@ def _files(path: str) -> tuple[list[str], str | None]:
     return sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p)), None
 
 
-def _hidden(parts: Sequence[str]) -> bool:
+def is_hidden(parts: Sequence[str]) -> bool:
     """Spark and others leave files such as ``_SUCCESS`` and ``.part.crc`` beside the data."""
     return any(part.startswith((".", "_")) for part in parts)
 
@@ -136,6 +138,8 @@ def _format(path: str) -> str:
 
 def _open_files(name: str, paths: list[str], root: str | None, format: str, given: dict[str, Any]) -> Source:
     for path in paths:
+        if any("\ud800" <= c <= "\udfff" for c in path):  # Arrow knows names by their text
+            raise RowlawError("BAD_FILE", path=path, problem="the name is not valid Unicode; rename the file")
         if os.path.getsize(path) == 0:
             raise RowlawError("EMPTY_FILE", path=path)
     if format in ("csv", "tsv"):

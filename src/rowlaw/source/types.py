@@ -66,7 +66,7 @@ def named_type(column: str, name: str) -> pa.DataType:
     >>> named_type("zip", "string"), named_type("price", "decimal(10, 2)")
     (DataType(large_string), Decimal128Type(decimal128(10, 2)))
     """
-    wanted = name.strip().casefold()
+    wanted = str(name).strip().casefold()
     if wanted in NAMED_TYPES:
         return NAMED_TYPES[wanted]
     if wanted.startswith("decimal(") and wanted.endswith(")"):

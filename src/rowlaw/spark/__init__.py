@@ -1,1 +1,1 @@
-"""How work reaches Spark: the session, and the Java behind it."""
+"""How work reaches Spark: tasks and files, the session, and the Java behind it."""

@@ -55,7 +55,11 @@ class Java:
 
 
 def find_java() -> Java:
-    """The first Java that is new enough; ``NO_JAVA`` with what was seen on the way when there is none."""
+    """The first Java that is new enough; ``NO_JAVA`` with what was seen on the way when there is none.
+
+    >>> (find_java().home / "bin" / "java").exists()
+    True
+    """
     rejected: list[str] = []
     for name, home in _candidates(rejected):
         binary = home / "bin" / "java"
@@ -72,15 +76,6 @@ def find_java() -> Java:
             whole = modules is None or VECTOR in modules
             return Java(home if whole else wrapper(binary, version), version, home)
     raise RowlawError("NO_JAVA", minimum=MINIMUM, found=f" ({'; '.join(rejected)})")
-
-
-def java_home() -> Path:
-    """What ``JAVA_HOME`` must be for Spark.
-
-    >>> (java_home() / "bin" / "java").exists()
-    True
-    """
-    return find_java().home
 
 
 def major(version: str) -> int:

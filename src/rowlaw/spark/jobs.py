@@ -83,7 +83,15 @@ class SparkTasks:
         except Exception:  # Spark Connect has no context; the setting is all it shows
             return int(self.session.conf.get("spark.default.parallelism", None) or 4)
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str, done: Done | None = None) -> list[R]:
+    def map(
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[T],
+        description: str,
+        done: Done | None = None,
+        taken: Callable[[R], R] | None = None,
+    ) -> list[R]:
+        """As of all workers; ``taken`` is for results too large for the driver's memory (see :meth:`over`)."""
         if not tasks:
             return []
         partitions = min(len(tasks), MOST_PARTITIONS)
@@ -97,7 +105,7 @@ class SparkTasks:
                     yield i, function(shuffled[i])
 
         frame = self.session.range(0, len(tasks), 1, partitions)
-        results = {order[i]: result for i, result in self.over(frame, work, description, done)}
+        results = {order[i]: result for i, result in self.over(frame, work, description, done, taken)}
         return [results[i] for i in range(len(tasks))]
 
     def over(
@@ -106,18 +114,44 @@ class SparkTasks:
         work: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, R]]],
         description: str,
         done: Done | None = None,
+        taken: Callable[[R], R] | None = None,
     ) -> list[tuple[int, R]]:
-        """Run ``work`` over each partition of ``frame``: it yields numbered results, which come back in any order."""
+        """Run ``work`` over each partition of ``frame``: it yields numbered results, which come back in any order.
+
+        With ``taken`` results stay on the disks of the workers until the driver takes them, one partition at a time.
+        """
+        packed = frame.mapInArrow(_packed(work), "id long, result binary")
         with described(self.session, description, done):
             try:
-                rows = frame.mapInArrow(_packed(work), "id long, result binary").collect()
+                if taken is None:
+                    return [(row["id"], _unpacked(row["result"])) for row in packed.collect()]
+                with _on_disk(packed) as stored:
+                    return [(row["id"], taken(_unpacked(row["result"]))) for row in stored.toLocalIterator()]
+            except RowlawError:
+                raise
             except Exception as error:
                 raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
-        found = [(row["id"], pickle.loads(row["result"])) for row in rows]
-        for _, result in found:
-            if isinstance(result, RowlawError):
-                raise result
-        return found
+
+
+@contextmanager
+def _on_disk(frame: DataFrame) -> Iterator[DataFrame]:
+    """The frame's rows, made in one job and kept on the disks of the workers."""
+    from pyspark import StorageLevel
+
+    stored = frame.persist(StorageLevel.DISK_ONLY)
+    try:
+        stored.count()
+        yield stored
+    finally:
+        stored.unpersist()
+
+
+def _unpacked(result: bytes) -> Any:
+    """A worker's result; its named error is raised here."""
+    found = pickle.loads(result)
+    if isinstance(found, RowlawError):
+        raise found
+    return found
 
 
 @contextmanager

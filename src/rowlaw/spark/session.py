@@ -16,6 +16,7 @@ from rowlaw.cache import numba_cache
 from rowlaw.errors import RowlawError
 from rowlaw.spark import cds
 from rowlaw.spark.java import find_java
+from rowlaw.spark.jobs import cores
 from rowlaw.spark.launch import launch
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def settings(master: str, java_options: Sequence[str] = ()) -> dict[str, str]:
         "spark.driver.defaultJavaOptions": " ".join(["-XX:TieredStopAtLevel=1", *java_options]),
     }
     if _is_local(master):
-        conf["spark.sql.shuffle.partitions"] = str(max(2, _cores()))
+        conf["spark.sql.shuffle.partitions"] = str(max(2, cores()))
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = LOOPBACK
     return conf
 
@@ -78,6 +79,23 @@ def active_session() -> SparkSession | None:
         if SparkContext._active_spark_context is not None:
             return SparkSession.builder.getOrCreate()
     return active
+
+
+def runs_here(session: SparkSession) -> bool:
+    """Whether the session's workers are processes of this machine, with this machine's files."""
+    return _is_local(session.conf.get("spark.master", None) or LOCAL)
+
+
+def cluster(given: SparkSession | None = None) -> SparkSession | None:
+    """The session given, else the active one, if its workers have other cores than this process; never starts one."""
+    if given is None and "pyspark" in sys.modules:  # else there is none, and PySpark is slow to import
+        given = active_session()
+    return None if given is None or runs_here(given) else given
+
+
+def by_connect(given: SparkSession) -> bool:
+    """Whether the session is one of Spark Connect, whose server may be anywhere."""
+    return type(given).__module__.startswith("pyspark.sql.connect")
 
 
 def start(master: str, java_options: Sequence[str] = ()) -> SparkSession:
@@ -121,9 +139,8 @@ def _by_connect() -> bool:
 def _checked(found: SparkSession, master: str | None) -> SparkSession:
     """A wish for another master than that of the running session cannot be met: a process has one Spark context."""
     if master is not None:
-        actual = found.conf.get("spark.master", None)
-        by_connect = type(found).__module__.startswith("pyspark.sql.connect")  # spark.master is then that of the server
-        if not by_connect if master.startswith("sc://") else actual not in (None, master):
+        actual = found.conf.get("spark.master", None)  # by Spark Connect that of the server
+        if not by_connect(found) if master.startswith("sc://") else actual not in (None, master):
             raise RowlawError("BAD_OPTION", option="master", value=master, problem=f"a session on {actual} is running; stop it first")
     return found
 
@@ -136,10 +153,6 @@ def _python(master: str) -> str:
     """The interpreter of the workers. On a cluster it has to be at the same path on every machine, or PYSPARK_PYTHON says where it is."""
     named = os.environ.get("PYSPARK_PYTHON")
     return named if named and not _is_local(master) else sys.executable
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _heap() -> int:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rowlaw.spark.jobs import SparkTasks
+from rowlaw.spark.session import by_connect, runs_here
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -32,6 +35,14 @@ class SharedFolder:
     @property
     def visible(self) -> bool:
         return os.path.exists(os.path.join(self.path, self.mark))
+
+
+def seen_by_all(session: SparkSession, folder: Path) -> bool:
+    """Whether all workers see the driver's folder: a small job, except where they are processes of this machine."""
+    if runs_here(session) and not by_connect(session):
+        return True
+    shared, tasks = SharedFolder.make(folder), SparkTasks(session)
+    return all(tasks.map(lambda _: shared.visible, [0] * tasks.slots, "look for shared files"))
 
 
 def send_files(session: SparkSession, folder: Path) -> None:

@@ -1,0 +1,114 @@
+"""Sets of vertices as words of 64 bits: a line of ``uint64`` for each set, vertex ``v`` being bit ``v % 64`` of word ``v // 64``.
+
+>>> sets = pack([[0, 2], [1, 65]], 66)
+>>> sets.tolist(), unpack(sets)
+([[5, 0], [2, 2]], [[0, 2], [1, 65]])
+>>> unpack(mirrored(sets, np.array([65, 1, *range(2, 65), 0])))
+[[2, 65], [0, 1]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+AT_ONCE = 1 << 12  # lines that stay in the cache while others are made from them
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spreads bits
+
+
+def word_count(vertices: int) -> int:
+    """Words of a set of vertices."""
+    return max(1, -(-vertices // 64))
+
+
+def pack(sets: Iterable[Iterable[int]], vertices: int) -> np.ndarray:
+    """Sets of vertices as words: ``uint64[sets, words]``."""
+    return words_of([sum(1 << v for v in set(map(int, line))) for line in sets], word_count(vertices))
+
+
+def unpack(sets: np.ndarray) -> list[list[int]]:
+    """The vertices of each set."""
+    return [np.flatnonzero(line).tolist() for line in members(sets)]
+
+
+def members(sets: np.ndarray, vertices: int | None = None) -> np.ndarray:
+    """A table of booleans, a line for each set and a column for each vertex (if it is not said how many, for each bit)."""
+    return np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, count=vertices, bitorder="little").view(bool)
+
+
+def words_of(bits: list[int], words: int) -> np.ndarray:
+    """Sets given as integers, a bit for each vertex."""
+    return np.array([[line >> 64 * w & 0xFFFFFFFFFFFFFFFF for w in range(words)] for line in bits], np.uint64).reshape(-1, words)
+
+
+def bits_of(words: np.ndarray) -> int:
+    """One set as an integer."""
+    return int.from_bytes(words.tobytes(), "little")
+
+
+def distinct(sets: np.ndarray) -> np.ndarray:
+    """Each set once, sorted by its words."""
+    if sets.shape[1] == 1:
+        return np.unique(sets[:, 0])[:, None]
+    return np.unique(sets, axis=0)
+
+
+def without_repeats(sets: np.ndarray) -> np.ndarray:
+    """Each set once, in no particular order: several times quicker than :func:`distinct` where sets have many words."""
+    if sets.shape[1] == 1:
+        return distinct(sets)
+    mixed = np.zeros(len(sets), np.uint64)
+    for w in range(sets.shape[1]):
+        mixed = (mixed ^ sets[:, w]) * _MIX
+        mixed ^= mixed >> np.uint64(29)
+    order = np.argsort(mixed, kind="stable")
+    mixed = mixed[order]
+    again = np.flatnonzero(mixed[1:] == mixed[:-1]) + 1
+    if not len(again):
+        return sets
+    if (sets[order[again]] != sets[order[again - 1]]).any():  # different sets that mix to the same word
+        return distinct(sets)
+    return sets[np.delete(order, again)]
+
+
+def mirrored(sets: np.ndarray, exchange: np.ndarray) -> np.ndarray:
+    """The images of sets under a permutation of the vertices."""
+    words = sets.shape[1]
+    image = np.zeros((8 * 8 * words, words), np.uint64)
+    v = np.arange(len(exchange))
+    image[v, exchange // 64] = np.uint64(1) << (exchange % 64).astype(np.uint64)
+    table = np.zeros((8 * words, 256, words), np.uint64)
+    for bit in range(8):
+        table[:, np.arange(256) >> bit & 1 == 1] |= image[bit::8, None]
+    return ByteTable(table).united(sets)
+
+
+def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
+    """Of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there is no exchange."""
+    if exchange is None or not len(sets):
+        return sets
+    image = mirrored(sets, exchange)
+    less, same = np.zeros(len(sets), bool), np.ones(len(sets), bool)
+    for w in range(sets.shape[1]):
+        less |= same & (image[:, w] < sets[:, w])
+        same &= image[:, w] == sets[:, w]
+    return distinct(np.where(less[:, None], image, sets))
+
+
+class ByteTable:
+    """Makes a set from each line of words: the union of what its bytes stand for, ``uint64[bytes of a line, 256, words]``."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self._table = table
+        self._touched: list[tuple[int, int]] = [(byte, w) for byte, w in np.argwhere(table.any(axis=1)).tolist()]
+
+    def united(self, lines: np.ndarray) -> np.ndarray:
+        """The set of each line. A byte mostly stands for vertices of few words, and others are not touched."""
+        found = np.zeros((len(lines), self._table.shape[2]), np.uint64)
+        for start in range(0, len(lines), AT_ONCE):
+            keys = np.ascontiguousarray(lines[start : start + AT_ONCE]).view(np.uint8)
+            part = found[start : start + AT_ONCE]
+            for byte, w in self._touched:
+                part[:, w] |= self._table[byte, :, w][keys[:, byte]]
+        return found
