@@ -3,14 +3,16 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import rowlaw
-from rowlaw.discovery import denial
+from rowlaw.discovery import deadline, denial
 from rowlaw.discovery.deadline import Deadline
+from rowlaw.discovery.goals import Goals
 from rowlaw.errors import RowlawError
 from rowlaw.rules import canonical, implies, parse
 
@@ -106,6 +108,18 @@ def test_best_first_with_reasons():
     assert all(0 <= r.score <= 1 for r in found)
 
 
+def test_exceptions_as_many_as_chance_has_them_are_no_law():
+    groups = [n // 10 for n in range(200)]  # two rows are of one group rarely enough for the error allowed, and that says nothing
+    towns = ["typo" if n == 17 else f"town {group}" for n, group in enumerate(groups)]
+    found = rowlaw.discover(pa.table({"group": groups, "town": towns}), kinds=["fd", "dc"], error=0.05, progress=False)
+    score = {str(r.rule): r.score for r in found}
+    assert score["fd (group) -> town"] > 0.6
+    assert score["not (s.group = t.group)"] < 0.55
+    told = rowlaw.explain(pa.table({"group": groups, "town": towns}), "not (s.group = t.group)", rules=found, progress=False)
+    assert told.rank.surprise < 0.1
+    assert told.rank.expected > 1_000
+
+
 def test_rules_that_restate_others_are_folded():
     rows = [(z, s, a, b) for z, s in (("1", "x"), ("2", "x"), ("3", "y"), ("4", "y")) for a, b in ((1, 5), (2, 6), (3, 7))]
     table = pa.table(dict(zip(("zip", "state", "low", "high"), map(list, zip(*rows, strict=True)), strict=True)))
@@ -137,13 +151,40 @@ def test_settings_travel_with_the_rules(tmp_path):
 
 
 def test_a_deadline_is_heard_in_kernels():
-    deadline = Deadline.after(0.05)
-    with deadline.watched() as flag:
+    soon = Deadline.after(0.05)
+    with soon.watched() as flag:
         while not flag[0]:
             threading.Event().wait(0.01)
-    assert deadline.stopped
+    assert soon.stopped
     with pytest.raises(RowlawError, match="BAD_OPTION"):
         Deadline.after(-1)
+
+
+@pytest.mark.parametrize("kinds", [["dc"], ["key", "fd"]])
+def test_found_too_late_for_a_long_list(kinds, monkeypatch):
+    """Time is up when the search is done: the shortest rules are listed, and it is said that there were more."""
+    whole = rowlaw.discover(STAFF, kinds=kinds, progress=False)
+    assert not whole.partial
+    usual, search = denial.searched, Goals.search
+
+    def searched(graph, limit, workers):
+        sets = usual(graph, limit, workers)
+        limit.stopped = True
+        return sets
+
+    def searched_goals(goals, changed):
+        search(goals, changed)
+        goals.deadline.stopped = True
+
+    monkeypatch.setattr(denial, "searched", searched)
+    monkeypatch.setattr(Goals, "search", searched_goals)
+    monkeypatch.setattr(deadline, "LATE_RULES", 5)
+    found = rowlaw.discover(STAFF, kinds=kinds, progress=False)
+    assert found.partial
+    assert found.near_misses == ()
+    assert "the shortest 5 of" in found.why
+    assert 0 < len(found) <= 5 < whole.total
+    assert set(rowlaw.check(STAFF, found).counts.values()) == {0}
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -153,14 +194,20 @@ def test_tables_without_pairs(rows):
 
 
 def test_ctrl_c_gives_what_is_proven(monkeypatch):
-    """A table of so many rules that nobody waits for the last. The signal comes once the search has begun, from a thread."""
+    """A table of so many rules that nobody waits for the last. The signal comes once the search has worked for a second, from a thread."""
     random = np.random.default_rng(5)
     table = pa.table({f"c{i}": random.integers(0, 30, 300) for i in range(20)})
     rowlaw.discover(table.select(range(9)), kinds=["dc"], cross=False, progress=False)  # kernels are compiled, or loaded
     before, usual = signal.getsignal(signal.SIGINT), denial.searched
 
+    def press():
+        begun = time.process_time()  # a busy machine may not have let it work yet
+        while time.process_time() - begun < 1:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
     def searched(*arguments):
-        threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Thread(target=press, daemon=True).start()
         return usual(*arguments)
 
     monkeypatch.setattr(denial, "searched", searched)
