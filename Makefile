@@ -6,10 +6,12 @@ READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 DOCS   := $(VENV)/.docs
 WARM   := $(VENV)/.warm
-T      ?= encode
+T      ?= all
+FULL   := 10
+MINUTES ?= $(FULL)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test torture lint bench docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,12 +45,16 @@ demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a 
 test: $(READY) ## Run all tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
+# Only a full run is what the page shows.
+torture: $(READY) ## Try to break it, for about ten minutes: make torture MINUTES=2 (docs/torture.md)
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) --out $(if $(filter $(MINUTES),$(FULL)),benchmarks/results/torture.json,$(VENV)/torture.json)
+
 lint: $(READY) ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(BENCH) ## Compare with peers: make bench T=encode (a name from `python -m benchmarks --list`)
+bench: $(BENCH) ## Compare with peers, about an hour; one target: make bench T=encode (names: python -m benchmarks --list)
 	$(BIN)/python -m benchmarks $(T)
 
 docs: $(DOCS) ## Build the documentation into site/: its examples are run, its figures come from benchmarks/results

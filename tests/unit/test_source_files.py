@@ -181,6 +181,30 @@ def test_bad_files(tmp_path, name, content, condition, words):
     assert raised.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("delimiter", "||"), ("delimiter", ""), ("quote", "“"), ("encoding", "klingon"), ("format", "xml"), ("columns", "ab")],
+)
+def test_bad_options(tmp_path, option, value):
+    with pytest.raises(RowlawError, match=f"BAD_OPTION: {option}="):
+        read(write(tmp_path, "t.csv", "a,b\n1,2\n"), **{option: value})
+
+
+def test_encoding_that_does_not_fit(tmp_path):
+    with pytest.raises(RowlawError, match="BAD_FILE.*not valid utf-16"):
+        read(write(tmp_path, "t.csv", "a,b\n1,2\n"), encoding="utf-16")
+
+
+def test_a_file_that_changes_before_it_is_read(tmp_path):
+    path = tmp_path / "t.arrow"
+    with pa.ipc.new_file(path, pa.schema([("a", pa.int64())])) as writer:
+        writer.write_table(pa.table({"a": [1, 2]}))
+    source = open_source(path)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(RowlawError, match="BAD_FILE.*t.arrow"):
+        encode(source)
+
+
 def test_missing_files(tmp_path):
     write(tmp_path, "sales.csv", "a\n1\n")
     with pytest.raises(RowlawError, match="NO_SUCH_FILE.*did you mean 'sales.csv'"):

@@ -1,5 +1,8 @@
 """Frames of other libraries."""
 
+from datetime import date
+from decimal import Decimal
+
 import duckdb
 import pandas as pd
 import polars as pl
@@ -61,3 +64,27 @@ def test_bad_frames(frame, condition):
     with pytest.raises(RowlawError) as raised:
         read(frame)
     assert raised.value.condition == condition
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted", "shown"),
+    [
+        ([1.5, 2.0], "integer", "1.5 is not a int64"),
+        ([1, 2], "date", "1 is not a date32"),
+        ([date(2020, 1, 1)], "boolean", "'2020-01-01' is not a bool"),
+        ([7, 12345], "decimal(3,0)", "12345 is not a decimal128"),
+        (["x"], "integer", "'x' is not a int64"),
+    ],
+)
+def test_values_that_have_not_the_type_given(values, wanted, shown):
+    with pytest.raises(RowlawError, match=f"BAD_VALUE: Table, column 'a': {shown}"):
+        encode(open_source(pa.table({"a": values}), types={"a": wanted}))
+
+
+def test_another_type_for_typed_columns():
+    table = pa.table({"a": [7, None], "b": pa.array([None, None], pa.int64()), "c": [date(2020, 1, 1), None]})
+    with encode(open_source(table, types={"a": "decimal(3,1)", "b": "date", "c": "string"})) as relation:
+        assert relation.decode().to_pylist() == [
+            {"a": Decimal("7.0"), "b": None, "c": "2020-01-01"},
+            {"a": None, "b": None, "c": None},
+        ]

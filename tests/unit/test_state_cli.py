@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import rowlaw
-from rowlaw.cli import main
+from rowlaw.cli.app import main
 
 ROWLAW = str(Path(sys.executable).with_name("rowlaw"))
 CITY = "not (s.zip = t.zip and s.city != t.city)"

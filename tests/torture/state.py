@@ -1,6 +1,4 @@
-"""Kills processes that write to a state, with ``kill -9`` at random moments, and looks at what they leave.
-
-    python -m tests.torture --kills 50 --seed 1
+"""Kills processes that write to a state through the library, with ``kill -9`` at random moments, and looks at what they leave.
 
 A child opens the state, checks it against discovery from scratch, and applies batch after batch until it is killed. Its
 successor finds the last batch applied or not, applies it again under its id, and goes on. Children are forked from a process
@@ -12,11 +10,9 @@ its first batch, and the run fails if the kills did not hit writes, at different
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -32,6 +28,7 @@ from rowlaw.maintain import Laws, steps
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.rules.implication import canonical
 from tests.rediscovery import Rediscovery
+from tests.torture.outcome import Outcome
 
 ROWS = 60  # of the first table, of which the first ten go again, batch by batch
 
@@ -95,60 +92,62 @@ def forked(work, *arguments) -> tuple[int, int]:
         os._exit(1)
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--kills", type=int, default=50)
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--window", type=float, default=0.15, help="seconds after the first batch in which a child is killed")
-    options.add_argument("--slow", action="store_true", help="discover from scratch with every batch")
-    chosen = options.parse_args()
-    evolution = Rediscovery if chosen.slow else None
-    random.seed(chosen.seed)
+def run(kills: int = 50, *, seed: int = 0, window: float = 0.15, slow: bool = False) -> Outcome:
+    """Kill so many children, each a random moment within ``window`` seconds after its first batch. ``slow``: discover with every batch."""
+    outcome = Outcome("state", "kills of processes that apply batches through the library")
+    evolution = Rediscovery if slow else None
+    random.seed(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "state")
 
         def create() -> None:
             Laws.create(path, rows(0, ROWS), row_id="id", kinds=["dc"], cross=False, progress=False, evolution=evolution)
 
-        process, pipe = forked(create)
-        os.close(pipe)
-        if os.waitpid(process, 0)[1]:
-            return 1
+        def look() -> None:
+            check(Laws.open(path, evolution=evolution))
+
+        if not _succeeds(create):
+            outcome.failures.append("the state could not be made")
+            return outcome
         seen, places = 0, Counter()
-        for _ in range(chosen.kills):
-            process, pipe = forked(child, path, evolution, seen)
-            with os.fdopen(pipe) as speech:
-                heard = []
-                # the first batch of a process loads kernels: only after it do moments count
-                for line in speech:
-                    heard.append(line)
-                    if line.startswith("applied"):
-                        break
-                else:
-                    os.waitpid(process, 0)
-                    return 1
-                time.sleep(random.uniform(0, chosen.window))
-                os.kill(process, signal.SIGKILL)
-                heard += speech.readlines()
-            _, status = os.waitpid(process, 0)
-            if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
-                return 1
+        for _ in range(kills):
+            heard = _killed(path, evolution, seen, window)
+            if heard is None:
+                outcome.failures.append(f"a child failed after {outcome.cases} kills")
+                return outcome
+            outcome.cases += 1
             seen = max(int(line.split()[1]) for line in heard if line.startswith("applied"))
             places[heard[-1].strip()] += 1
-        process, pipe = forked(lambda: check(Laws.open(path, evolution=evolution)))
-        os.close(pipe)
-        if os.waitpid(process, 0)[1]:
-            return 1
-        hit = {place: number for place, number in places.items() if place.startswith("step")}
-        during = f"{sum(hit.values())} of them during a write, at {len(hit)} different steps"
-        print(f"{chosen.kills} kills, {during}; {seen} batches applied; no harm done")
-        for place, number in sorted(hit.items(), key=lambda item: -item[1]):
-            print(f"  {number:3} after: {place.removeprefix('step ')}")
-        if seen < chosen.kills or sum(hit.values()) * 5 < chosen.kills or len(hit) < min(3, chosen.kills // 5):
-            print("the kills missed what they were meant to hit: try another --window", file=sys.stderr)
-            return 1
-    return 0
+        if not _succeeds(look):
+            outcome.failures.append("the last state is not what was applied")
+    hit = {place.removeprefix("step "): number for place, number in places.most_common() if place.startswith("step")}
+    outcome.facts = {"during_a_write": sum(hit.values()), "at_different_steps": len(hit), "batches_applied": seen}
+    if seen < kills or sum(hit.values()) * 5 < kills or len(hit) < min(3, kills // 5):
+        outcome.failures.append("the kills missed what they were meant to hit: try another window")
+    return outcome
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _succeeds(work) -> bool:
+    process, pipe = forked(work)
+    os.close(pipe)
+    return os.waitpid(process, 0)[1] == 0
+
+
+def _killed(path: str, evolution: type | None, seen: int, window: float) -> list[str] | None:
+    """What a child said before it was killed; None if it ended by itself."""
+    process, pipe = forked(child, path, evolution, seen)
+    with os.fdopen(pipe) as speech:
+        heard = []
+        # the first batch of a process loads kernels: only after it do moments count
+        for line in speech:
+            heard.append(line)
+            if line.startswith("applied"):
+                break
+        else:
+            os.waitpid(process, 0)
+            return None
+        time.sleep(random.uniform(0, window))
+        os.kill(process, signal.SIGKILL)
+        heard += speech.readlines()
+    _, status = os.waitpid(process, 0)
+    return heard if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL else None
