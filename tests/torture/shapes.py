@@ -88,10 +88,12 @@ def run(rows: int = ROWS, names: list[str] | None = None) -> Outcome:
             a, b = table.column_names[:2]
             del table
             rules = [f"key ({a})", f"fd ({a}) -> {b}", f"od {{}}: {a} ~ {b}"]
+            # a state keeps all rules, and of a thousand columns there are more than anybody can keep: one names those that matter
+            narrowed = ["--columns", ",".join(f"c{i}" for i in range(12))] if name == "wide" else []
             commands = {
                 "check": ["check", "table.parquet", *(word for rule in rules for word in ("--rule", rule))],
                 "discover": ["discover", "table.parquet", "--time-limit", str(DISCOVERY)],
-                "init": ["init", "state", "table.parquet", *(["--kinds", "key"] if name == "wide" else [])],
+                "init": ["init", "state", "table.parquet", *narrowed],
             }
             for command, arguments in commands.items():
                 ended = bounded([*arguments, "--quiet"], folder)
