@@ -21,6 +21,7 @@ from rowlaw.errors import RowlawError
 from rowlaw.maintain import arrays
 from rowlaw.maintain.stream import Applier, watch_folder
 from rowlaw.relation import encode, relation
+from rowlaw.relation.groups import Side, Sorted
 from rowlaw.rules import parse
 from rowlaw.source import open_source
 from tests.torture import cases
@@ -190,3 +191,12 @@ def test_a_demo_that_was_killed_can_be_run_again(tmp_path):
         (home / "state").mkdir()
         (home / "half.csv").write_text("half")
         assert [path.name for path in demo._fresh(str(home)).iterdir()] == ["README.txt"]
+
+
+def test_a_table_of_more_columns_than_calls_can_be_nested():
+    columns = sys.getrecursionlimit() + 100
+    table = pa.table({f"c{i}": [i % 3, 1, i % 2, i % 3] for i in range(columns)})
+    with encode(open_source(table)) as wide:
+        codes = [Sorted(wide.codes(f"c{i}"), 4, False) for i in range(columns)]
+        order = Side.whole(np.arange(4, dtype=np.int32)).sorted_by(codes)[1]
+        assert order.tolist() == np.lexsort(wide.matrix[::-1]).tolist()

@@ -35,13 +35,15 @@ class Side:
 
         Columns that do not fit into 64 bits together are sorted one after the other, the last first.
         """
-        if span(self.groups, columns).bit_length() > KEY_BITS and len(columns) > 1:
-            _, first = self.sorted_by(columns[1:])
+        last = 0  # where the columns begin that fit together
+        while last < len(columns) - 1 and span(self.groups, columns[last:]).bit_length() > KEY_BITS:
+            last += 1
+        keys, first = sort_keys(*self.keys(columns[last:]))
+        for column in reversed(columns[:last]):
             side = Side(self.rows[first], self.starts)
-            keys, order = side.sorted_by(columns[:1])
-            return keys, first[order]
-        keys, bits = self.keys(columns)
-        return sort_keys(keys, bits)
+            keys, order = sort_keys(*side.keys([column]))
+            first = first[order]
+        return keys, first
 
     def keys(self, columns: Sequence[Sorted]) -> tuple[np.ndarray, int]:
         """For each place a number that orders by group and then by the columns, and how many bits the numbers have."""
