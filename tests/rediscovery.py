@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rowlaw.rules.model import Denial
 class Happened:
     rule: object
     witness: tuple[int, ...] | None
+    facts: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

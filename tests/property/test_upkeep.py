@@ -116,11 +116,11 @@ def follows(history, options, expected, **choices):
         evolved = made[0].apply(growing, taken.inserted, taken.deleted)
         made[0]._check(growing)
         after = {r.rule for r in evolved.rules}
-        assert {h.rule.rule for h in evolved.removed} == before - after
-        assert {h.rule.rule for h in evolved.added} == after - before
+        assert {h.rule for h in evolved.removed} == before - after
+        assert {h.rule for h in evolved.added} == after - before
         for happened in evolved.removed:
             if happened.witness is not None and growing.alive[list(happened.witness)].all():  # a pair that breaks it, and is there
-                assert _breaks(happened.rule.rule, growing, happened.witness, options.nulls)
+                assert _breaks(happened.rule, growing, happened.witness, options.nulls)
         assert {_same(rule) for rule in after} == expected(made[0], growing, table)
         memory = Memory()
         made[0].save(memory)

@@ -84,8 +84,13 @@ class Happened:
     witness: Witness
 
     @property
-    def rule(self) -> NamedRule:
-        return self.entry.named
+    def rule(self) -> Rule:
+        return self.entry.rule
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        found = {"error": self.entry.error, "support": self.entry.support, "score": self.entry.score}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -12,10 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rowlaw.maintain.protocol import Happened
 from rowlaw.maintain.rulebook import Entry, unpack
 from rowlaw.maintain.table import GrowingTable
-from rowlaw.rules import NamedRule
 from rowlaw.rules.model import Rule
 
 
@@ -35,17 +33,22 @@ class BatchRecord:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A rule was born or retired by a batch.
-
-    ``witness`` are rows, each with its values in the rule's columns (and its id): a pair that breaks the rule from now on, or, for a birth,
-    a pair that broke it until one of its rows went. Empty where no single pair decides.
-    """
+    """A rule was born or retired by a batch. ``rows`` are its witness with all their values: many events share them."""
 
     kind: Literal["born", "retired"]
     id: str
     rule: Rule
     batch: BatchRecord
-    witness: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
+    row_id: str | None = None
+
+    @property
+    def witness(self) -> tuple[dict[str, Any], ...]:
+        """Rows, each with its values in the rule's columns (and its id): a pair that breaks the rule from now on, or, for a birth, a pair
+        that broke it until one of its rows went. Empty where no single pair decides.
+        """
+        shown = dict.fromkeys((*(() if self.row_id is None else (self.row_id,)), *self.rule.columns))
+        return tuple({name: row[name] for name in shown} for row in self.rows)
 
     def __str__(self) -> str:
         return f"{self.batch.at:%Y-%m-%d %H:%M:%S} batch {self.batch.number}: {self.id} {self.kind}: {self.rule}"
@@ -70,6 +73,30 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """The rows that the events of a batch name as witnesses, each once: few rows may end thousands of rules."""
+
+    values: Mapping[int, Mapping[str, Any]]
+    row_id: str | None = None
+
+    @staticmethod
+    def taken(table: GrowingTable, rows: Iterable[int]) -> Rows:
+        wanted = sorted(set(rows))
+        told = table.decode(wanted, table.names).to_pylist() if wanted else []
+        return Rows(
+            {row: {name: _plain(value) for name, value in one.items()} for row, one in zip(wanted, told, strict=True)}, table.row_id
+        )
+
+    def of(self, rows: Sequence[int]) -> tuple[tuple[Mapping[str, Any], ...], str | None]:
+        """What an event says of these rows."""
+        return tuple(self.values[row] for row in rows), self.row_id
+
+    def line(self, batch: int) -> dict[str, Any]:
+        """As it is written before the events."""
+        return {"event": "rows", "batch": batch, "row_id": self.row_id, "rows": self.values}
+
+
+@dataclass(frozen=True)
 class History:
     """All events of a state, the oldest first; read when they are asked for."""
 
@@ -89,8 +116,12 @@ class History:
         first = [(e.id, e.packed) for e in self.living if e.born == 0]
         first += [(line["id"], line["rule"]) for line in written if line["event"] == "retired" and line["born"] == 0]
         found = [Event("born", id, unpack(packed), batches[0]) for id, packed in sorted(first, key=lambda pair: int(pair[0][1:]))]
+        rows: Rows = Rows({})
         for line in written:
-            found.append(Event(line["event"], line["id"], unpack(line["rule"]), batches[line["batch"]], tuple(line.get("witness", ()))))
+            if line["event"] == "rows":
+                rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
+            else:
+                found.append(Event(line["event"], line["id"], unpack(line["rule"]), batches[line["batch"]], *rows.of(line["witness"])))
         return tuple(found)
 
     def of(self, id: str) -> tuple[Event, ...]:
@@ -107,6 +138,9 @@ class History:
         return f"History({len(self.batches):,} batches, {len(self.events):,} events)"
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def lines(data: np.ndarray) -> Iterator[dict[str, Any]]:
     """The lines of a log."""
     return (json.loads(line) for line in data.tobytes().splitlines())
@@ -114,28 +148,8 @@ def lines(data: np.ndarray) -> Iterator[dict[str, Any]]:
 
 def log(records: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """Records as lines to be added to a log."""
-    text = "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records)
+    text = "".join([_encoded(record) + "\n" for record in records])
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def witnesses(table: GrowingTable, happened: Sequence[Happened]) -> list[list[dict[str, Any]]]:
-    """For each event its rows with their values in the rule's columns; each row is decoded once."""
-    rows = sorted({int(row) for event in happened for row in (event.witness if event.witness is not None else ())})
-    if not rows:
-        return [[] for _ in happened]
-    names = {name for event in happened for name in _rule(event).columns} | ({table.row_id} if table.row_id is not None else set())
-    values = table.decode(rows, [name for name in table.names if name in names]).to_pylist()
-    decoded = dict(zip(rows, values, strict=True))
-    found = []
-    for event in happened:
-        shown = [*((table.row_id,) if table.row_id is not None else ()), *_rule(event).columns]
-        some = event.witness if event.witness is not None else ()
-        found.append([{name: _plain(decoded[int(row)][name]) for name in dict.fromkeys(shown)} for row in some])
-    return found
-
-
-def _rule(event: Happened) -> Rule:
-    return event.rule.rule if isinstance(event.rule, NamedRule) else event.rule
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, get_args
 
@@ -13,7 +13,7 @@ from rowlaw.maintain.store import Reader, Writer
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
-from rowlaw.rules import NamedRule, RuleSet
+from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Kind, Nulls, Rule
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,10 +39,13 @@ class UpkeepOptions:
 
 
 class Happened(Protocol):
-    """A rule that was born or retired, and the rows that show why: a pair ``(s, t)``, one row, or None."""
+    """A rule that was born or retired, what was measured of it, and the rows that show why: a pair ``(s, t)``, one row, or None."""
 
     @property
-    def rule(self) -> Rule | NamedRule: ...
+    def rule(self) -> Rule: ...
+
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
 
     @property
     def witness(self) -> Sequence[int] | None: ...

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from rowlaw.rules import NamedRule, RuleSet, parse
@@ -23,9 +24,11 @@ def pack(rule: Rule) -> str:
     'od {x}: a ~ b desc'
     """
     match rule:
-        case Denial() if all(isinstance(p.right, Column) for p in rule.predicates):
-            sides = [(p.left, p.op, p.right) for p in rule.predicates]
-            packed: list[Any] = ["dc", [[a.row, a.name, int(op), b.row, b.name] for a, op, b in sides if isinstance(b, Column)]]
+        case Denial():
+            predicates = [_packed(p) for p in rule.predicates]
+            if "" not in predicates:
+                return f'["dc",[{",".join(predicates)}]]'
+            packed: list[Any] = ["text", str(rule)]
         case Key():
             packed = ["key", rule.columns]
         case FunctionalDependency():
@@ -34,7 +37,7 @@ def pack(rule: Rule) -> str:
             packed = ["od", rule.context, rule.left, rule.right, rule.descending]
         case _:
             packed = ["text", str(rule)]
-    return json.dumps(packed, ensure_ascii=False, separators=(",", ":"))
+    return _short(packed)
 
 
 def unpack(text: str) -> Rule:
@@ -50,6 +53,19 @@ def unpack(text: str) -> Rule:
             return OrderCompatible(tuple(rest[0]), rest[1], rest[2], rest[3])
         case _:
             return parse(rest[0])
+
+
+@lru_cache(maxsize=10_000)  # thousands of rules are made of hundreds of predicates
+def _packed(predicate: Predicate) -> str:
+    """A comparison of two columns as JSON; nothing for one with a literal."""
+    left, right = predicate.left, predicate.right
+    if not isinstance(right, Column):
+        return ""
+    return _short([left.row, left.name, int(predicate.op), right.row, right.name])
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @lru_cache(maxsize=10_000)
@@ -75,6 +91,11 @@ class Entry:
         return NamedRule(self.id, self.rule, **self.facts)
 
 
+def facts_of(named: NamedRule) -> dict[str, Any]:
+    """What was measured of a rule."""
+    return {name: value for name in FACTS if (value := getattr(named, name)) is not None}
+
+
 @dataclass
 class Rulebook:
     """The living rules, in the order of their births.
@@ -91,19 +112,15 @@ class Rulebook:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, rule: Rule | NamedRule, batch: int) -> Entry:
-        facts: dict[str, Any] = {}
-        if isinstance(rule, NamedRule):
-            facts = {name: value for name in FACTS if (value := getattr(rule, name)) is not None}
-            rule = rule.rule
+    def add(self, rule: Rule, batch: int, facts: Mapping[str, Any] = MappingProxyType({})) -> Entry:
         self.given += 1
         entry = Entry(f"R{self.given}", pack(rule), batch, facts)
         assert entry.packed not in self.entries, f"{rule} is there already"
         self.entries[entry.packed] = entry
         return entry
 
-    def remove(self, rule: Rule | NamedRule) -> Entry:
-        rule = rule.rule if isinstance(rule, NamedRule) else rule
+    def remove(self, rule: Rule) -> Entry:
+        """Take out a rule, or the same law with ``s`` and ``t`` exchanged."""
         packed = pack(rule)
         if packed not in self.entries and isinstance(rule, Denial):
             packed = pack(rule.exchanged)
@@ -117,7 +134,7 @@ class Rulebook:
         for event in events:
             if event["event"] == "retired":
                 del self.entries[event["rule"]]
-            else:
+            elif event["event"] == "born":
                 self.entries[event["rule"]] = Entry(event["id"], event["rule"], event["batch"], event.get("facts", {}))
                 self.given = max(self.given, int(event["id"][1:]))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,9 +19,9 @@ from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
-from rowlaw.maintain.history import BatchRecord, Event, History, lines, log, witnesses
+from rowlaw.maintain.history import BatchRecord, Event, History, Rows, lines, log
 from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, UpkeepOptions
-from rowlaw.maintain.rulebook import Rulebook, unpack
+from rowlaw.maintain.rulebook import Rulebook, facts_of
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
@@ -111,7 +114,7 @@ class Laws:
             evolved = laws._evolution_type.create(grown, options, shown)
             book = Rulebook()
             for named in evolved.rules:
-                book.add(named, batch=0)
+                book.add(named.rule, 0, facts_of(named))
             laws._table, laws._evolution, laws._book = grown, evolved, book
             facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
             record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
@@ -296,10 +299,11 @@ class Laws:
         with shown.phase("take"):
             taken = table.take(coming, going)
         evolved = None
-        if evolution is not None:
-            with shown.phase("evolve"):
-                evolved = evolution.apply(table, taken.inserted, taken.deleted)
-        events = self._record(taken, evolved, batch_id)
+        with _uncollected():
+            if evolution is not None:
+                with shown.phase("evolve"):
+                    evolved = evolution.apply(table, taken.inserted, taken.deleted)
+            events = self._record(taken, evolved, batch_id)
         if evolution is not None and table.sparse:
             with shown.phase("compact"):
                 evolution.renumber(table, table.compact())
@@ -322,22 +326,26 @@ class Laws:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
         removed, added = (list(evolved.removed), list(evolved.added)) if evolved is not None else ([], [])
-        rows = witnesses(self.table, [*removed, *added])
+        rules = [happened.rule for happened in (*removed, *added)]  # made when they are asked for
+        pairs = [[int(row) for row in h.witness] if h.witness is not None else [] for h in (*removed, *added)]
+        rows = Rows.taken(self.table, (row for pair in pairs for row in pair))
+        told = zip(rules, pairs, strict=True)
         written: list[dict[str, Any]] = []
-        for happened, witness in zip(removed, rows, strict=False):
-            entry = book.remove(happened.rule)
-            written.append(
-                {"event": "retired", "batch": number, "id": entry.id, "rule": entry.packed, "born": entry.born, "witness": witness}
-            )
-        for happened, witness in zip(added, rows[len(removed) :], strict=True):
-            entry = book.add(happened.rule, batch=number)
-            line = {"event": "born", "batch": number, "id": entry.id, "rule": entry.packed, "facts": dict(entry.facts), "witness": witness}
-            written.append(line)
+        for rule, pair in islice(told, len(removed)):
+            entry = book.remove(rule)
+            written.append({"event": "retired", "batch": number, "id": entry.id, "rule": entry.packed, "born": entry.born, "witness": pair})
+        for happened, (rule, pair) in zip(added, told, strict=True):
+            entry = book.add(rule, number, happened.facts)
+            facts = dict(entry.facts)
+            written.append({"event": "born", "batch": number, "id": entry.id, "rule": entry.packed, "facts": facts, "witness": pair})
         record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
-        for name, data in zip(LOGS, (log([_line(record)]), log(written)), strict=True):
+        shown = [rows.line(number)] if rows.values else []
+        for name, data in zip(LOGS, (log([_line(record)]), log([*shown, *written])), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(data)
-        return tuple(Event(line["event"], line["id"], unpack(line["rule"]), record, tuple(line["witness"])) for line in written)
+        return tuple(
+            Event(line["event"], line["id"], rule, record, *rows.of(line["witness"])) for rule, line in zip(rules, written, strict=True)
+        )
 
     def _guarded(self, coming: Batch, going: Batch | None, door: RuleSet) -> tuple[Batch, pa.Table]:
         """The rows that may come in, and those that may not: found by taking all of them in for a try."""
@@ -367,6 +375,18 @@ class Laws:
             writer.keep("rules")
         writer.commit(facts)
         self._seen = self._store.generation
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for unreachable objects meanwhile: a batch makes many objects that stay, and each search would look at all there are."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:

@@ -286,7 +286,7 @@ class Denial:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return _unique(name for p in self.predicates for name in p.columns)
+        return tuple(dict.fromkeys([name for p in self.predicates for name in p.columns]))
 
     @property
     def exchanged(self) -> Denial:

@@ -56,13 +56,13 @@ class NamedRule:
         good = isinstance(self.id, str) and 0 < len(self.id) <= MAX_ID and self.id.isprintable()
         self._demand(good, "id", f"must be 1 to {MAX_ID} printable characters")
         self._demand(isinstance(self.rule, Rule), "rule", "must be a rule; for text, use RuleSet.of")
-        self._demand(self.severity in get_args(Severity), "severity", "must be 'error' or 'warn'")
+        self._demand(self.severity in ("error", "warn"), "severity", "must be 'error' or 'warn'")
         self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
         for name, demand in (("tolerate", "a share from 0 to 1"), ("error", "a share from 0 to 1"), ("score", "a finite number")):
             value = getattr(self, name)
             if value is None and name != "tolerate":
                 continue
-            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
             self._demand(number and (name == "score" or 0 <= value <= 1), name, f"must be {demand}")
             object.__setattr__(self, name, float(value))  # NumPy's floats print their type
         if self.support is not None:
