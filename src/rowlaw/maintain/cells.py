@@ -87,7 +87,7 @@ class Cells:
         """Take in the rows that have come, and labels that have changed. ``deleted`` rows will be looked at once more."""
         before, self.rows = self.rows, table.rows
         if self.rows > len(self._room):
-            room = np.empty((max(self.rows, len(self._room) * 3 // 2), self._room.shape[1]), np.int32)
+            room = np.empty((self.rows * 3 // 2, self._room.shape[1]), np.int32)
             room[:before] = self._room[:before]
             self._room = room
         for i, name in enumerate(self.names):

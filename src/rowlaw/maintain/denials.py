@@ -44,7 +44,6 @@ COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
 REFINE = 3e-9  # seconds for each edge that refining costs for each set that is broken
 SHOWN_AT_ONCE = 256  # rules that a pair is looked for at a time
-RANDOM_PARTNERS = 4  # of each row, where witnesses are looked for
 
 
 @dataclass
@@ -127,11 +126,7 @@ class Denying:
         self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
         self.edges = self.atoms.edges(self.ledger.signatures)
         self.ledger.tell(signatures, None, slots)
-        rows = np.flatnonzero(alive)
-        random = np.random.default_rng(0)
-        if len(rows) > 1:
-            partners = [np.roll(rows, int(random.integers(1, len(rows)))) for _ in range(RANDOM_PARTNERS)]
-            self.ledger.see_pairs(self.cells, np.tile(rows, RANDOM_PARTNERS), np.concatenate(partners))
+        self.ledger.sample(self.cells, np.flatnonzero(alive))
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
         self._note_edges()

@@ -30,7 +30,7 @@ class EqualityIndex:
         self.unknown = unknown
         self.groups = 0
         self.table = np.zeros(_FIRST, np.int32)
-        self._room = np.full(_FIRST, -2, np.int32)
+        self._room = np.empty(_FIRST, np.int32)
         self.rows = 0
 
     @property
@@ -43,11 +43,12 @@ class EqualityIndex:
 
     def take(self, cells: Cells, rows: np.ndarray) -> None:
         """Take in rows; their numbers are above those of all rows taken in before."""
-        self.rows = cells.rows
+        before, self.rows = self.rows, cells.rows
         if self.rows > len(self._room):
-            room = np.full(max(self.rows, len(self._room) * 3 // 2), -2, np.int32)
-            room[: len(self._room)] = self._room
+            room = np.empty(self.rows * 3 // 2, np.int32)
+            room[:before] = self._room[:before]
             self._room = room
+        self._room[before : self.rows] = -2
         needed = 2 * (self.groups + len(rows))
         if needed > len(self.table):
             larger = np.zeros(1 << needed.bit_length(), np.int32)

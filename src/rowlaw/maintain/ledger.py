@@ -13,6 +13,7 @@ import numpy as np
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import upkeep as kernels
 from rowlaw.kernels.evidence import NARROW
+from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Layout, Pages
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.living import dense
@@ -22,6 +23,8 @@ WITNESSES = 4  # pairs kept for a signature: one row in a hundred gone takes all
 THREAD_PAIRS = 4_000_000  # pairs that are worth a second thread
 SORTED = 16  # rows for which it pays to have those they meet in order
 MOST_COUNTERS = 1 << 20  # addressed directly
+PARTNERS = 4  # random ones of each row in a sample
+NEIGHBOURS = 1e-5  # signatures that a sample shows first, for each pair of neighbours, below which it ends
 S_TILES = 2  # parts that the rows of a batch are cut into at least, for threads
 _LARGEST = (1 << 31) - 1
 _FIRST = 64  # room of a new ledger
@@ -121,6 +124,27 @@ class Ledger:
         """See given pairs of rows."""
         s_rows, t_rows = np.ascontiguousarray(s_rows, np.int64), np.ascontiguousarray(t_rows, np.int64)
         self.see(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
+
+    def sample(self, cells: Cells, rows: np.ndarray) -> None:
+        """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the first time.
+
+        As :meth:`rowlaw.evidence.sample.Sampler.neighbouring`: a step sorts by one more column and keeps the order within equal values.
+        """
+        if len(rows) < 2:
+            return
+        random = np.random.default_rng(0)
+        for _ in range(PARTNERS):
+            self.see_pairs(cells, rows, np.roll(rows, int(random.integers(1, len(rows)))))
+        codes = [dense(cells.matrix[rows, c])[0].astype(np.uint32) for c in range(cells.matrix.shape[1])]
+        bits = [int(c.max()).bit_length() for c in codes]
+        order, shown = np.arange(len(rows)), np.count_nonzero(self.pages.held)
+        for _ in codes:
+            for c in random.permutation(len(codes)):
+                order = order[sort_keys(codes[c][order], bits[c])[1]]
+                self.see_pairs(cells, rows[order[:-1]], rows[order[1:]])
+            before, shown = shown, np.count_nonzero(self.pages.held)
+            if shown - before < NEIGHBOURS * len(codes) * len(rows):
+                return
 
     def since(self, known: np.ndarray) -> np.ndarray:
         """The places of signatures that hold now and did not when :attr:`holds` was ``known``."""
