@@ -56,7 +56,7 @@ Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is qu
 class Entry:
     """A rule in the list; a denial constraint may be written down when it is first asked for."""
 
-    id: str
+    number: int
     law: Law
     error: float | None
     support: int | None
@@ -69,7 +69,7 @@ class Entry:
 
     @property
     def named(self) -> NamedRule:
-        return NamedRule(self.id, self.rule, error=self.error, support=self.support, score=self.score)
+        return NamedRule(f"R{self.number}", self.rule, error=self.error, support=self.support, score=self.score)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class Evolution:
 
     def _enter(self, name: Name, law: Law, support: int | None, score: float | None) -> Entry:
         self._given += 1
-        entry = self._entries[name] = Entry(f"R{self._given}", law, None if self.options.error else 0.0, support, score)
+        entry = self._entries[name] = Entry(self._given, law, None if self.options.error else 0.0, support, score)
         return entry
 
     # Compacting, saving, checking
@@ -347,10 +347,10 @@ class Evolution:
         writer.array("is-set", np.array([isinstance(name, bytes) for name in self._entries], bool))
         writer.array("sets", np.frombuffer(b"".join(sets), np.uint8))
         writer.array("lengths", np.array([len(s) for s in sets], np.int32))
-        facts = [
-            (int(e.id[1:]), -1 if e.support is None else e.support, np.nan if e.score is None else e.score) for e in self._entries.values()
-        ]
-        writer.array("facts", np.array(facts, np.float64).reshape(-1, 3))
+        entries = self._entries.values()
+        writer.array("numbers", np.fromiter((e.number for e in entries), np.int64, len(entries)))
+        writer.array("supports", np.fromiter((-1 if e.support is None else e.support for e in entries), np.int64, len(entries)))
+        writer.array("scores", np.fromiter((np.nan if e.score is None else e.score for e in entries), np.float64, len(entries)))
 
     @classmethod
     def load(cls, reader: Reader, table: GrowingTable) -> Self:
@@ -381,12 +381,11 @@ class Evolution:
         data = reader.array("sets").tobytes()
         sets = iter([data[a:b] for a, b in zip([0, *ends], ends, strict=False)])
         error = None if self.options.error else 0.0
-        for is_set, (number, support, score) in zip(reader.array("is-set"), reader.array("facts").tolist(), strict=True):
+        facts = (reader.array(name).tolist() for name in ("is-set", "numbers", "supports", "scores"))
+        for is_set, number, support, score in zip(*facts, strict=True):
             name: Name = next(sets) if is_set else next(others)
             law = self._denials[name] if isinstance(name, bytes) else name
-            self._entries[name] = Entry(
-                f"R{int(number)}", law, error, int(support) if support >= 0 else None, None if np.isnan(score) else score
-            )
+            self._entries[name] = Entry(number, law, error, support if support >= 0 else None, None if np.isnan(score) else score)
 
     def _check(self, table: GrowingTable) -> None:
         """Every invariant of every part."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -111,7 +112,7 @@ class History:
     @cached_property
     def events(self) -> tuple[Event, ...]:
         batches = self.batches
-        written = list(lines(self.event_lines))
+        written = list(happenings(self.event_lines))
         # Rules of the first batch are not written down one by one: they live still, or their retirement is.
         first = [(e.id, e.packed) for e in self.living if e.born == 0]
         first += [(line["id"], line["rule"]) for line in written if line["event"] == "retired" and line["born"] == 0]
@@ -141,12 +142,17 @@ class History:
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def lines(data: np.ndarray) -> Iterator[dict[str, Any]]:
+def lines(data: np.ndarray) -> Iterator[Any]:
     """The lines of a log."""
     return (json.loads(line) for line in data.tobytes().splitlines())
 
 
-def log(records: Sequence[Mapping[str, Any]]) -> np.ndarray:
+def happenings(data: np.ndarray) -> Iterator[dict[str, Any]]:
+    """What the log of events tells: a line holds those of one batch, because one long list is written some times faster than its parts."""
+    return chain.from_iterable(lines(data))
+
+
+def log(records: Sequence[Any]) -> np.ndarray:
     """Records as lines to be added to a log."""
     text = "".join([_encoded(record) + "\n" for record in records])
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)

@@ -19,7 +19,7 @@ from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
-from rowlaw.maintain.history import BatchRecord, Event, History, Rows, lines, log
+from rowlaw.maintain.history import BatchRecord, Event, History, Rows, happenings, log
 from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, UpkeepOptions
 from rowlaw.maintain.rulebook import Rulebook, facts_of
 from rowlaw.maintain.store import Store, Writer
@@ -227,7 +227,7 @@ class Laws:
         if self._book is None:
             reader = self._store.reader
             self._book = Rulebook.from_json(reader.json("rules"))
-            self._book.replay(lines(reader.array("events")[self._store.facts["rules_at"] :]))
+            self._book.replay(happenings(reader.array("events")[self._store.facts["rules_at"] :]))
         return self._book
 
     def apply(
@@ -329,18 +329,18 @@ class Laws:
         rules = [happened.rule for happened in (*removed, *added)]  # made when they are asked for
         pairs = [[int(row) for row in h.witness] if h.witness is not None else [] for h in (*removed, *added)]
         rows = Rows.taken(self.table, (row for pair in pairs for row in pair))
-        told = zip(rules, pairs, strict=True)
+        shown = zip(rules, pairs, strict=True)
         written: list[dict[str, Any]] = []
-        for rule, pair in islice(told, len(removed)):
+        for rule, pair in islice(shown, len(removed)):
             entry = book.remove(rule)
             written.append({"event": "retired", "batch": number, "id": entry.id, "rule": entry.packed, "born": entry.born, "witness": pair})
-        for happened, (rule, pair) in zip(added, told, strict=True):
+        for happened, (rule, pair) in zip(added, shown, strict=True):
             entry = book.add(rule, number, happened.facts)
             facts = dict(entry.facts)
             written.append({"event": "born", "batch": number, "id": entry.id, "rule": entry.packed, "facts": facts, "witness": pair})
         record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
-        shown = [rows.line(number)] if rows.values else []
-        for name, data in zip(LOGS, (log([_line(record)]), log([*shown, *written])), strict=True):
+        told = [rows.line(number), *written] if rows.values else written
+        for name, data in zip(LOGS, (log([_line(record)]), log([told] if told else [])), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(data)
         return tuple(
