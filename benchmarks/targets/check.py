@@ -53,17 +53,16 @@ class Ours(Case):
             self.session = session()
 
     def warm(self) -> None:
-        """All rules on a small table, whole and cut into pieces, by threads and (if there is a session) by its Python workers."""
-        from rowlaw.engine import tasks
+        """All rules on a small table, whole, cut into pieces and by kinds, by threads and (if there is a session) by its Python workers."""
+        from rowlaw.engine import kinds, tasks
         from rowlaw.engine.engine import Engine
         from rowlaw.spark.jobs import DriverThreads, SparkTasks
 
-        usual = tasks.SPLIT_SECONDS
-        for split_seconds in (usual, 0.0):
-            tasks.SPLIT_SECONDS = split_seconds
+        usual = tasks.SPLIT_SECONDS, kinds.LARGE, kinds.REPEATED
+        for way in (usual, (0.0, *usual[1:]), (usual[0], 1, 0), usual):
+            tasks.SPLIT_SECONDS, kinds.LARGE, kinds.REPEATED = way
             for workers in (DriverThreads(), *([SparkTasks(self.session)] if self.session else [])):
                 Engine(self.small, "unknown", workers=workers).count(self.rules)
-        tasks.SPLIT_SECONDS = usual
 
     def run(self) -> Any:
         return dict(zip(self.texts, self.count(self.rules), strict=True))

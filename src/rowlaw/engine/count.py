@@ -18,6 +18,7 @@ import numpy as np
 from rowlaw.engine.cells import count_exceptions, count_in_cells, in_cells, with_few_exceptions
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.inequality import coordinates, descending
+from rowlaw.engine.kinds import count_kinds, in_kinds
 from rowlaw.kernels import dominance, witness
 from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Compared, Groups, Side, Sorted
@@ -48,6 +49,10 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
         return Count(len(rule.s), tally)
     if groups is None and in_cells(rule):
         return Count(count_in_cells(rule, tally), tally)
+    if groups is None and in_kinds(rule):
+        found = count_kinds(rule, tally)
+        if found is not None:
+            return Count(found, tally)
     if rule.s is rule.t and all(c.columns.same for c in rule.comparisons):
         if len(rule.differences) == 1 and not rule.inequalities:
             return Count(_unlike(rule, groups, tally), tally)

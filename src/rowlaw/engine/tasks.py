@@ -15,6 +15,7 @@ import numpy as np
 from rowlaw.engine.cells import in_cells
 from rowlaw.engine.compile import Compiled, Scales, compile_rule
 from rowlaw.engine.count import count
+from rowlaw.engine.kinds import in_kinds
 from rowlaw.engine.split import split
 from rowlaw.engine.trie import Node, build, walk
 from rowlaw.engine.witness import counterexamples
@@ -78,13 +79,13 @@ def seconds(rule: Compiled) -> float:
 
 
 def _worth_cutting(rule: Compiled) -> bool:
-    """Sorting and counting groups is too quick to be cut, and two inequalities alone cost more in ranges than as a whole."""
-    return bool(rule.inequalities) and (bool(rule.equalities) or len(rule.inequalities) > 2)
+    """Sorting and counting groups is too quick to be cut, so are kinds, and two inequalities alone cost more in ranges than as a whole."""
+    return bool(rule.inequalities) and (bool(rule.equalities) or len(rule.inequalities) > 2) and not in_kinds(rule)
 
 
 def _counted_together(compiled: Sequence[Compiled]) -> list[Node]:
-    """Tries for counting: what is counted in cells needs nobody's groups."""
-    return build(compiled, alone=in_cells)
+    """Tries for counting: what is counted in cells or by kinds needs nobody's groups."""
+    return build(compiled, alone=lambda rule: in_cells(rule) or in_kinds(rule))
 
 
 @dataclass(frozen=True)

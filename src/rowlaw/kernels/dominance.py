@@ -288,40 +288,49 @@ def count_ascents(rows: Any, starts: Any, values: Any, sign: int, per_row: Any) 
 def count_ascents_narrow(rows: Any, starts: Any, values: Any, width: int, sign: int, per_row: Any) -> Any:
     """:func:`count_ascents` for values in ``0 .. width - 1`` that are few: a Fenwick tree of counts stays in the first-level cache.
 
-    ``O(n log width)``: forward for the smaller values before each row and, where per-row counts are wanted, backward for the
-    greater ones after it.
+    ``O(n + r log width)`` for ``r`` runs of equal values, which are no pairs among themselves: forward for the smaller values before
+    each run and, where per-row counts are wanted, backward for the greater ones after it.
     """
     total: Any = 0
     tree = np.zeros(width + 1, np.int64)
     for g in range(len(starts) - 1):
         begin, end = starts[g], starts[g + 1]
         tree[:] = 0
-        before = np.empty(end - begin if len(per_row) else 0, np.uint32)
-        for i in range(begin, end):
+        before = np.empty(end - begin if len(per_row) else 0, np.uint32)  # by the last row of each run
+        i = begin
+        while i < end:
+            value, first = np.int64(values[i]), i
+            i += 1
+            while i < end and values[i] == value:
+                i += 1
             below = np.int64(0)
-            k = np.int64(values[i])  # counts of the values below this one
+            k = value  # counts of the values below this one
             while k > 0:
                 below += tree[k]
                 k &= k - 1
-            total += below
+            total += below * (i - first)
             if len(per_row):
-                before[i - begin] = below
-            k = np.int64(values[i]) + 1
+                before[i - 1 - begin] = below
+            k = value + 1
             while k <= width:
-                tree[k] += 1
+                tree[k] += i - first
                 k += k & -k
         if len(per_row):
             tree[:] = 0
-            for i in range(end - 1, begin - 1, -1):
-                above = np.int64(0)
-                k = np.int64(width - 1 - values[i])  # the values turned round: above becomes below
+            i = end - 1
+            while i >= begin:
+                value, last = np.int64(values[i]), i
+                above = np.int64(before[i - begin])
+                k = width - 1 - value  # the values turned round: above becomes below
                 place = k
                 while k > 0:
                     above += tree[k]
                     k &= k - 1
-                per_row[rows[i]] += sign * (above + np.int64(before[i - begin]))  # rows are all over memory: once is enough
+                while i >= begin and values[i] == value:
+                    per_row[rows[i]] += sign * above  # rows are all over memory: once is enough
+                    i -= 1
                 k = place + 1
                 while k <= width:
-                    tree[k] += 1
+                    tree[k] += last - i
                     k += k & -k
     return sign * total
