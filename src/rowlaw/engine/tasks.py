@@ -115,7 +115,7 @@ class Counting(_Work):
 
         def keep(number: int, rule: Compiled, groups: Groups | None) -> None:
             result = count(rule, self.rows, per_row=self.per_row, groups=groups)
-            rows = np.flatnonzero(result.per_row).astype(np.int32) if result.pairs else np.zeros(0, np.int32)
+            rows = np.flatnonzero(result.per_row != 0).astype(np.int32) if result.pairs else np.zeros(0, np.int32)
             found.append((task.denials[number][0], result.pairs, rows, result.per_row[rows]))
 
         if task.pieces > 1:
