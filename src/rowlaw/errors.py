@@ -61,6 +61,10 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "UNKNOWN_RULE": ("no rule {id!r}{hint}", BAD_INPUT),
     "DUPLICATE_RULE_ID": ("rule id {id!r} is used twice{where}; rename one of them", BAD_INPUT),
     # options
+    "MANY_PAIRS": (
+        "among {columns:,} columns more than {most:,} pairs share values: use --no-cross (cross=False), fewer columns or a higher overlap",
+        BAD_INPUT,
+    ),
     "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
     # output
     "FILE_NOT_WRITTEN": ("{path}: the file could not be written, and is as it was before: {problem}", RUN_FAILED),

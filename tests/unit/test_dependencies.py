@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from rowlaw.discovery import dependencies as module
+from rowlaw.discovery import differences
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.engine import contexts
@@ -160,3 +161,27 @@ def test_errors_of_approximate_laws():
     table = {"zip": [1, 1, 1, 2, 2, 2, 3, 3, 3, 3], "city": list("aabcccdddd")}
     result = discover_dependencies(engine(table), ["fd"], error=0.1)
     assert {str(rule): result.errors[rule] for rule in result.rules} == {"fd (city) -> zip": 0.0, "fd (zip) -> city": 0.1}
+
+
+def _random_relation(columns, rows=60):
+    random = np.random.default_rng(columns)
+    return encode(open_source(pa.table({f"c{i}": random.integers(0, (2, 5, 20)[i % 3], rows) for i in range(columns)})))
+
+
+def test_difference_sets_that_need_too_much_memory(monkeypatch):
+    """Of a thousand columns they do: then the answer is partial, and true."""
+    engine = Engine(_random_relation(12))
+    monkeypatch.setattr(differences, "MEMORY", 1 << 14)
+    deadline = Deadline()
+    found = discover_dependencies(engine, ("key", "fd", "od"), strategy="pairs", deadline=deadline)
+    assert (found.partial, found.rules) == (True, [])
+
+
+def test_difference_sets_need_not_be_minimal(monkeypatch):
+    """Where there is no time to leave out the others, the laws are the same."""
+    engine = Engine(_random_relation(8))
+    whole = discover_dependencies(engine, ("key", "fd", "od"), strategy="pairs").rules
+    monkeypatch.setattr(differences, "MINIMISING", 0.0)
+    found = discover_dependencies(engine, ("key", "fd", "od"), strategy="pairs", deadline=Deadline.after(600))
+    assert not found.partial
+    assert set(found.rules) == set(whole)

@@ -14,6 +14,7 @@ from rowlaw.discovery import deadline, denial
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.goals import Goals
 from rowlaw.errors import RowlawError
+from rowlaw.predicates import space
 from rowlaw.rules import canonical, implies, parse
 
 # Hydra, Table 1. In its fourth rule the text says what the formula, as it came down to us, has the wrong way round: of two
@@ -172,8 +173,8 @@ def test_found_too_late_for_a_long_list(kinds, monkeypatch):
         limit.stopped = True
         return sets
 
-    def searched_goals(goals, changed):
-        search(goals, changed)
+    def searched_goals(goals, *about):
+        search(goals, *about)
         goals.deadline.stopped = True
 
     monkeypatch.setattr(denial, "searched", searched)
@@ -215,3 +216,11 @@ def test_ctrl_c_gives_what_is_proven(monkeypatch):
     assert found.partial
     assert set(rowlaw.check(table, found).counts.values()) == {0}
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_too_many_columns_share_values(monkeypatch):
+    monkeypatch.setattr(space, "MOST_PAIRS", 5)
+    table = pa.table({name: [1, 2, 3, 3] for name in "abcd"})
+    with pytest.raises(RowlawError, match="MANY_PAIRS: among 4 columns more than 5 pairs share values.*--no-cross"):
+        rowlaw.discover(table, progress=False)
+    assert len(rowlaw.discover(table, cross=False, progress=False))

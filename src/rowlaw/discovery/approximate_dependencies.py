@@ -46,7 +46,7 @@ class Approximate:
         edges: dict[Target, list[frozenset[int]]] = {goal.target: [] for goal in goals}
         while goals and not self.deadline.passed:
             self.rounds += 1
-            self.goals.search([(goal, pack(edges[goal.target], self.goals.columns)) for goal in goals])
+            self.goals.search(goals, lambda target: pack(edges[target], self.goals.columns))
             proposed = {
                 id(goal): [(name, (goal.target, frozenset(columns))) for name, columns in goal.open(goal.portion)] for goal in goals
             }

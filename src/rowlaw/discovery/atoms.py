@@ -62,17 +62,14 @@ class Atoms:
     @cached_property
     def _unsatisfied(self) -> ByteTable:
         """The vertices that are not satisfied, for each byte of a signature: the outcomes of four slots, two bits each."""
-        of_slot = np.zeros((32 * self.slots.words, 4, self.words), np.uint64)
+        table = ByteTable(self.words)
+        outcomes = [np.arange(256) >> 2 * k & 3 for k in range(4)]
         for v, predicate in enumerate(self.predicates):
-            i = self.slot[v]
+            i = int(self.slot[v])
             accepted = {EQUAL: Op.EQ, LESS: Op.LT if self.slots.slots[i].ordered else Op.NE, GREATER: Op.GT, UNKNOWN: 0}
-            for outcome, mask in accepted.items():
-                if not predicate.op & mask:
-                    of_slot[i, outcome, v // 64] |= np.uint64(1) << np.uint64(v % 64)
-        table = np.zeros((8 * self.slots.words, 256, self.words), np.uint64)
-        for k in range(4):
-            table |= of_slot[k::4, np.arange(256) >> 2 * k & 3]
-        return ByteTable(table)
+            missed = np.array([not predicate.op & accepted[outcome] for outcome in range(4)])
+            table.add(i // 4, missed[outcomes[i % 4]], v)
+        return table
 
     def edges(self, signatures: np.ndarray) -> np.ndarray:
         """The edge of each signature, as words."""
@@ -81,9 +78,12 @@ class Atoms:
     @cached_property
     def forbidden(self) -> np.ndarray:
         """The smallest sets of atoms of one slot that contradict each other, as words."""
-        found: list[tuple[int, ...]] = []
-        for i in range(len(self.slots)):
-            vertices = np.flatnonzero(self.slot == i).tolist()
+        contradictions: list[tuple[int, ...]] = []
+        of_slot: dict[int, list[int]] = {}
+        for v, i in enumerate(self.slot.tolist()):
+            of_slot.setdefault(i, []).append(v)
+        for vertices in of_slot.values():
+            found: list[tuple[int, ...]] = []
             for size in (2, 3):
                 for some in combinations(vertices, size):
                     mask = 0b111
@@ -91,7 +91,8 @@ class Atoms:
                         mask &= self.predicates[v].op
                     if not mask and not any(set(known) <= set(some) for known in found):
                         found.append(some)
-        return self.pack(found)
+            contradictions += found
+        return self.pack(contradictions)
 
     def consistent(self, sets: np.ndarray) -> np.ndarray:
         """The sets without a contradiction."""

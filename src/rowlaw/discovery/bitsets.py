@@ -10,9 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
+_BYTES = np.arange(256)
 AT_ONCE = 1 << 12  # lines that stay in the cache while others are made from them
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spreads bits
 
@@ -74,14 +76,16 @@ def without_repeats(sets: np.ndarray) -> np.ndarray:
 
 def mirrored(sets: np.ndarray, exchange: np.ndarray) -> np.ndarray:
     """The images of sets under a permutation of the vertices."""
-    words = sets.shape[1]
-    image = np.zeros((8 * 8 * words, words), np.uint64)
-    v = np.arange(len(exchange))
-    image[v, exchange // 64] = np.uint64(1) << (exchange % 64).astype(np.uint64)
-    table = np.zeros((8 * words, 256, words), np.uint64)
-    for bit in range(8):
-        table[:, np.arange(256) >> bit & 1 == 1] |= image[bit::8, None]
-    return ByteTable(table).united(sets)
+    return _images(exchange.astype(np.int64).tobytes(), sets.shape[1]).united(sets)
+
+
+@lru_cache(maxsize=16)
+def _images(exchange: bytes, words: int) -> ByteTable:
+    """What each byte of a set becomes."""
+    table = ByteTable(words)
+    for v, image in enumerate(np.frombuffer(exchange, np.int64).tolist()):
+        table.add(v // 8, _BYTES >> v % 8 & 1 == 1, image)
+    return table
 
 
 def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
@@ -97,18 +101,24 @@ def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
 
 
 class ByteTable:
-    """Makes a set from each line of words: the union of what its bytes stand for, ``uint64[bytes of a line, 256, words]``."""
+    """Makes a set of vertices from each line of words: the union of what its bytes stand for."""
 
-    def __init__(self, table: np.ndarray) -> None:
-        self._table = table
-        self._touched: list[tuple[int, int]] = [(byte, w) for byte, w in np.argwhere(table.any(axis=1)).tolist()]
+    def __init__(self, words: int) -> None:
+        self._words = words
+        # a byte mostly stands for vertices of few words: by byte and word, what each of its values adds to the word
+        self._parts: dict[tuple[int, int], np.ndarray] = {}
+
+    def add(self, byte: int, values: np.ndarray, vertex: int) -> None:
+        """These values (``bool[256]``) of a byte stand for a vertex too."""
+        part = self._parts.setdefault((byte, vertex // 64), np.zeros(256, np.uint64))
+        part[values] |= np.uint64(1 << vertex % 64)
 
     def united(self, lines: np.ndarray) -> np.ndarray:
-        """The set of each line. A byte mostly stands for vertices of few words, and others are not touched."""
-        found = np.zeros((len(lines), self._table.shape[2]), np.uint64)
+        """The set of each line."""
+        found = np.zeros((len(lines), self._words), np.uint64)
         for start in range(0, len(lines), AT_ONCE):
             keys = np.ascontiguousarray(lines[start : start + AT_ONCE]).view(np.uint8)
             part = found[start : start + AT_ONCE]
-            for byte, w in self._touched:
-                part[:, w] |= self._table[byte, :, w][keys[:, byte]]
+            for (byte, w), added in self._parts.items():
+                part[:, w] |= added[keys[:, byte]]
         return found

@@ -47,6 +47,10 @@ class Deadline:
         """Seconds until it is time to stop."""
         return max(0.0, self.moment - time.monotonic())
 
+    def part(self, share: float) -> Deadline:
+        """A deadline of its own, for a piece of work that is to take no more than a share of the time left."""
+        return Deadline(time.monotonic() + share * self.left) if self.moment < math.inf or self.stopped else Deadline()
+
     def room(self, rules: int) -> int:
         """Of so many rules found, how many there is still time to list."""
         return min(rules, LATE_RULES) if self.stopped else rules

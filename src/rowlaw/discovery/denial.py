@@ -146,6 +146,8 @@ class _Run:
         with self.progress.phase("sample"):
             rows = self.engine.relation.rows
             evidence = sampled(self.slots, self.seed, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))
+        if self.deadline.passed:
+            return Denials(self.atoms, "sample", "no time to search", np.zeros((0, self.atoms.words), np.uint64), evidence, all_pairs=False)
         with self.progress.phase("search"):
             search = self._search(evidence)
         check = self._check_seconds(search) if not self.deadline.passed else 0.0

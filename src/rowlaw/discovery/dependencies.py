@@ -101,8 +101,9 @@ class Exact:
 
     def _compare_all(self) -> None:
         with self.progress.phase("differences"):
-            self.differences.add_all(fold(self.engine.relation, self.goals.names), self.deadline)
-        self.complete = not self.deadline.stopped
+            self.complete = self.differences.add_all(fold(self.engine.relation, self.goals.names), self.deadline)
+        if not self.complete:
+            self.deadline.stopped = True  # if not by time, then by memory
 
     def _pairs_are_quicker(self, goals: Sequence[Goal]) -> bool:
         """Whether comparing all pairs is quicker than validating what the search proposes."""
@@ -131,7 +132,7 @@ class Exact:
             self.differences.add_pairs(np.concatenate(pairs))
 
     def _search(self, goals: Sequence[Goal]) -> None:
-        self.goals.search([(goal, self.differences.edges(goal.target)) for goal in goals])
+        self.goals.search(goals, self.differences.edges)
 
     def _converse(self, goals: Sequence[Goal], phase: Phase) -> None:
         """Validate and search in turn until nothing breaks."""

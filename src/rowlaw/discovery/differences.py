@@ -22,6 +22,9 @@ from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Nulls
 from rowlaw.spark.jobs import DriverThreads, cores
 
+MEMORY = 1 << 30  # bytes for difference sets: of a thousand columns each takes 250 kB, if order is asked for
+MINIMISING = 0.3  # of the time left, for leaving out difference sets that are not minimal
+
 
 def fold(relation: Relation, columns: Sequence[str] | None = None) -> Folded:
     """The distinct rows, over some columns, and how often each occurs."""
@@ -38,6 +41,7 @@ class Differences:
     >>> relation = encode(open_source(pa.table({"a": [1, 1, 2], "b": [1, 2, 1], "c": [5, 5, 6]})))
     >>> seen = Differences(relation, "unknown", ["a", "b", "c"], ordered=False)
     >>> seen.add_all(fold(relation))
+    True
     >>> unpack(seen.edges(Target())), unpack(seen.edges(Target(left=2)))
     ([[1], [0, 2]], [[0]])
     """
@@ -58,22 +62,29 @@ class Differences:
             table = kernels.new_table(self.words, self.facts.shape[1])
             codes = np.asarray(self.relation.matrix)
             s, t = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-            self._take([kernels.compare_listed(codes, self.chosen, s, t, self.unknown, table)])
+            self._take([kernels.compare_listed(codes, self.chosen, s, t, self.unknown, table)], Deadline())
 
-    def add_all(self, folded: Folded, deadline: Deadline | None = None) -> None:
-        """Take in all pairs of different rows."""
+    def add_all(self, folded: Folded, deadline: Deadline | None = None) -> bool:
+        """Take in all pairs of different rows; whether that was done, or time or memory was up."""
+        limit = deadline or Deadline()
         codes = np.asarray(self.relation.matrix)[self.chosen[:, None], folded.rows]
         parts = cores() if codes.shape[1] > kernels.TILE else 1
-        with (deadline or Deadline()).watched() as stop:
+        most = MEMORY // (8 * (self.words + self.facts.shape[1]) * parts)
+        with limit.watched() as stop:
 
             def compare(part: int) -> kernels.Table:
-                return kernels.compare_all(codes, part, parts, self.unknown, kernels.new_table(self.words, self.facts.shape[1]), stop)
+                table = kernels.new_table(self.words, self.facts.shape[1])
+                return kernels.compare_all(codes, part, parts, self.unknown, table, most, stop)
 
-            self._take(DriverThreads(parts).map(compare, range(parts), "compare all pairs"))
+            tables = DriverThreads(parts).map(compare, range(parts), "compare all pairs")
+            if stop[0]:
+                return False
+        self._take(tables, limit.part(MINIMISING))
         again = folded.rows[folded.weights > 1]  # a row that occurs twice is in a pair with its like
         self.add_pairs(np.stack((again, again), axis=1).astype(np.int32))
+        return True
 
-    def _take(self, tables: Sequence[kernels.Table]) -> None:
+    def _take(self, tables: Sequence[kernels.Table], deadline: Deadline) -> None:
         table = tables[0]
         for sets, facts in [(self.sets, self.facts), *((t.sets[: t.used[0]], t.facts[: t.used[0]]) for t in tables[1:])]:
             table = kernels.merge(table, sets, facts)
@@ -81,7 +92,8 @@ class Differences:
         sizes = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
         order = np.argsort(sizes, kind="stable")
         sets, facts, sizes = sets[order], table.facts[order], sizes[order]
-        kept = kernels.keep_minimal(sets, sizes, facts)
+        with deadline.watched() as stop:
+            kept = kernels.keep_minimal(sets, sizes, facts, stop)
         self.sets, self.facts = sets[:kept], facts[:kept]
 
     def edges(self, target: Target) -> np.ndarray:

@@ -135,11 +135,11 @@ def run(
     limit = deadline or Deadline()
     engine = Engine(relation, nulls, session)
     listing = Listing(engine, options, error, seed, limit)
+    space = predicate_space(relation, options) if "dc" in kinds else ()  # first, because it may be refused
     with limit.interruptible():
         if set(kinds) - {"dc"}:
             listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown)
         if "dc" in kinds:
-            space = predicate_space(relation, options)
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
             listing.denials = discover_denials(engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, seed=seed)

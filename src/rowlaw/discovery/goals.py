@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 
@@ -19,6 +19,7 @@ from rowlaw.spark.jobs import DriverThreads
 
 # A counterexample refutes many laws, so few of each goal are asked about while most break. Goals of the first sort are few.
 PORTION, FIRST_PORTION = 4, 64
+KEPT = 1 << 20  # bytes of edges that a goal keeps, to see whether they have changed
 LARGER = 8  # times the portion, once most hold
 
 
@@ -82,11 +83,13 @@ class Goals:
     def _goal(self, target: Target) -> Goal:
         return Goal(target, np.zeros((0, self.words), np.uint64), np.zeros((0, self.words), np.uint64))
 
-    def search(self, changed: Sequence[tuple[Goal, np.ndarray]]) -> None:
-        """All minimal sets for goals that have new edges."""
+    def search(self, goals: Sequence[Goal], edges_of: Callable[[Target], np.ndarray]) -> None:
+        """All minimal sets for goals that have new edges. These are made one goal after the other: of a wide table there are many."""
 
-        def search(change: tuple[Goal, np.ndarray]) -> None:
-            goal, edges = change
+        def search(goal: Goal) -> None:
+            if self.deadline.passed:
+                return
+            edges = edges_of(goal.target)
             if goal.searched and np.array_equal(edges, goal.edges):
                 return
             determining = self._determining(goal) if goal.kind == "od" else goal.sets[:0]
@@ -96,11 +99,11 @@ class Goals:
             found = minimal_hitting_sets(Hypergraph(edges, self.columns), lambda: self.deadline.passed)
             if goal.searched and not found.complete:  # time is up: what was proven among the sets before stays
                 return
-            goal.edges, goal.searched = edges, found.complete
+            goal.edges, goal.searched = edges[: len(edges) if edges.nbytes < KEPT else 0], found.complete
             goal.sets = self._not_empty(found.sets) if goal.kind == "key" else found.sets
             goal.sets = goal.sets[~holds_any(goal.sets, determining)]
 
-        DriverThreads().map(search, changed, "search")
+        DriverThreads().map(search, goals, "search")
 
     def _not_empty(self, sets: np.ndarray) -> np.ndarray:
         """A key has a column, even where there are no two rows."""
@@ -114,7 +117,7 @@ class Goals:
         """The laws that the sets stand for. ``proven``: all of them; else those that are known to hold."""
         found: list[Dependency] = []
         for goal in (*self.first, *self.second):
-            if goal.kind not in self.kinds:
+            if goal.kind not in self.kinds or not len(goal.sets):
                 continue
             kept = goal.sets if proven else goal.sets[[s.tobytes() in goal.proven for s in goal.sets]]
             for columns in unpack(kept):

@@ -33,7 +33,7 @@ class Sampling:
     def __call__(self, seed: int, deadline: Deadline | None = None) -> tuple[np.ndarray, np.ndarray]:
         limit = deadline or Deadline.after(self.seconds)
         sampler = Sampler(self.slots, seed)
-        sampler.run(stop=lambda: limit.passed)
+        sampler.look(lambda: limit.passed)
         evidence = sampler.evidence
         return np.asarray(evidence.signatures), np.asarray(evidence.counts)
 

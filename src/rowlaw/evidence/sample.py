@@ -80,11 +80,15 @@ class Sampler:
         if known is not None:
             signatures = known.signatures if isinstance(known, EvidenceSet) else known
             self._note(signatures, 2)
+        self.look(stop)
+        return self._fresh()
+
+    def look(self, stop: Callable[[], bool] | None = None) -> None:
+        """Sample until it is not worth while, or time to stop; :attr:`evidence` has what was seen."""
         if len(self._rows) > 1:
             self.random()
             self.neighbouring(stop)
             self.focused(stop)
-        return self._fresh()
 
     def random(self, partners: int = PARTNERS) -> float:
         """So many random partners for each row; gives the efficiency.

@@ -119,8 +119,11 @@ def _compare(x: Any, y: Any, unknown: bool, bit: Any, differ: Any, known: Any, l
 
 
 @njit(cache=True, nogil=True)
-def compare_all(codes: Any, part: int, parts: int, unknown: bool, table: Table, stop: Any) -> Table:
-    """Enter all pairs of the columns' rows (``codes`` is ``int32[columns, rows]``), every ``parts``-th row with all after it."""
+def compare_all(codes: Any, part: int, parts: int, unknown: bool, table: Table, most: int, stop: Any) -> Table:
+    """Enter all pairs of the columns' rows (``codes`` is ``int32[columns, rows]``), every ``parts``-th row with all after it.
+
+    Ends when ``stop[0]`` is set, and sets it to 2 where there would be more than ``most`` entries.
+    """
     columns, rows = codes.shape
     words = table.sets.shape[1]
     differ, known, less = np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64)
@@ -130,6 +133,9 @@ def compare_all(codes: Any, part: int, parts: int, unknown: bool, table: Table, 
             break
         for begin in range(i + 1, rows, TILE):
             n = min(TILE, rows - begin)
+            if table.used[0] + n > most:
+                stop[0] = 2
+                return table
             differ[:, :n] = _0
             known[:, :n] = _0
             less[:, :n] = _0
@@ -177,18 +183,19 @@ def merge(table: Table, sets: Any, facts: Any) -> Table:
 
 
 @njit(cache=True, nogil=True)
-def keep_minimal(sets: Any, sizes: Any, facts: Any) -> int:
+def keep_minimal(sets: Any, sizes: Any, facts: Any, stop: Any) -> int:
     """Keeps, in front, the difference sets that are minimal for some question, with the facts for which they are; returns how many.
 
     ``sets`` come by size. A set says nothing about a question that a smaller set within it speaks about. Those that have nothing to
-    say any more need not be compared with: what they had said, a set within them says.
+    say any more need not be compared with: what they had said, a set within them says. When ``stop[0]`` is set, the rest is kept as it
+    is: sets that are not minimal do no harm.
     """
     words, number = sets.shape[1], facts.shape[1]
     kept = 0
     for i in range(len(sets)):
         alive = True
         for k in range(kept):
-            if sizes[k] == sizes[i]:
+            if sizes[k] == sizes[i] or stop[0]:
                 break
             inside = True
             for w in range(words):

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -26,6 +27,7 @@ ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
 ORDERED_TYPES = ("number", "date", "timestamp")  # type classes that are compared by order without being asked to
 MAGNITUDE = 10  # means further apart than this factor are of different magnitude
+MOST_PAIRS = 20_000  # of columns that are compared with each other
 _BORDER = 1e-9  # how near to the border of the magnitude floats are trusted
 
 
@@ -68,6 +70,7 @@ def predicate_space(relation: Relation, options: SpaceOptions | None = None) -> 
     for name in (*names, *chosen.operators):
         relation.index(name)  # an unknown name is an error here
     kinds = {name: relation.column(name).type for name in names}
+    pairs = _Pairs(relation)
     ordered = {name for name, kind in kinds.items() if kind in ORDERED_TYPES or (kind == "text" and chosen.order_strings)}
     found: list[Predicate] = []
 
@@ -80,10 +83,14 @@ def predicate_space(relation: Relation, options: SpaceOptions | None = None) -> 
     for name in names:
         add(Column("s", name), operators(name, name in ordered), Column("t", name))
     if chosen.cross or chosen.single_row:
+        compared = 0
         for a, b in combinations(names, 2):
-            if kinds[a] != kinds[b] or not _share_enough(relation, a, b, chosen.overlap):
+            if kinds[a] != kinds[b] or not pairs.share_enough(a, b, chosen.overlap):
                 continue
-            by_order = a in ordered and b in ordered and (kinds[a] != "number" or near_means(relation, a, b))
+            compared += 1
+            if compared > MOST_PAIRS:
+                raise RowlawError("MANY_PAIRS", columns=len(names), most=MOST_PAIRS)
+            by_order = a in ordered and b in ordered and (kinds[a] != "number" or pairs.near_means(a, b))
             ops = tuple(op for op in operators(a, by_order) if op in operators(b, by_order))
             if chosen.cross:
                 add(Column("s", a), ops, Column("t", b))
@@ -114,30 +121,35 @@ def shared_values(left: pa.Array, right: pa.Array) -> float:
     return len(np.intersect1d(a, b, assume_unique=True)) / len(more)
 
 
-def _share_enough(relation: Relation, a: str, b: str, overlap: float) -> bool:
-    """Whether two columns share so many of their values: where one has far fewer of them, they cannot."""
-    fewer, more = sorted((relation.column(a).distinct, relation.column(b).distinct))
-    most = fewer / more if more else 0.0
-    return most >= overlap and shared_values(relation.dictionary(a), relation.dictionary(b)) >= overlap
+class _Pairs:
+    """What is asked about pairs of columns. Of a thousand columns there are half a million pairs: each column is looked at once."""
 
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        self._values = cache(relation.dictionary)
+        self._mean = cache(partial(_mean, relation))
 
-def near_means(relation: Relation, a: str, b: str) -> bool:
-    """Whether the means of two number columns are within one order of magnitude: floats decide unless it is close."""
-    means = [_mean(relation, name, exact=False) for name in (a, b)]
-    if any(mean is None for mean in means):
-        return False
-    x, y = means
-    sure = all(math.isfinite(v) for v in (x, y)) and x != 0 and y != 0  # type: ignore[arg-type]
-    if sure:
-        ratio = abs(x / y)  # type: ignore[operator]
-        sure = math.isfinite(ratio) and all(abs(ratio / border - 1) > _BORDER for border in (MAGNITUDE, 1 / MAGNITUDE))
-    if not sure:
-        x, y = (_mean(relation, name, exact=True) for name in (a, b))
-    assert x is not None
-    assert y is not None
-    if x == 0 or y == 0:
-        return bool(x == y)
-    return bool((x > 0) == (y > 0) and abs(x) <= MAGNITUDE * abs(y) and abs(y) <= MAGNITUDE * abs(x))
+    def share_enough(self, a: str, b: str, overlap: float) -> bool:
+        """Whether two columns share so many of their values: where one has far fewer of them, they cannot."""
+        fewer, more = sorted((self._relation.column(a).distinct, self._relation.column(b).distinct))
+        most = fewer / more if more else 0.0
+        return most >= overlap and shared_values(self._values(a), self._values(b)) >= overlap
+
+    def near_means(self, a: str, b: str) -> bool:
+        """Whether the means of two number columns are within one order of magnitude: floats decide unless it is close."""
+        means = [self._mean(name, exact=False) for name in (a, b)]
+        if any(mean is None for mean in means):
+            return False
+        x, y = means
+        sure = all(math.isfinite(v) for v in (x, y)) and x != 0 and y != 0
+        if sure:
+            ratio = abs(x / y)
+            sure = math.isfinite(ratio) and all(abs(ratio / border - 1) > _BORDER for border in (MAGNITUDE, 1 / MAGNITUDE))
+        if not sure:
+            x, y = (self._mean(name, exact=True) for name in (a, b))
+        if x == 0 or y == 0:
+            return bool(x == y)
+        return bool((x > 0) == (y > 0) and abs(x) <= MAGNITUDE * abs(y) and abs(y) <= MAGNITUDE * abs(x))
 
 
 def _mean(relation: Relation, name: str, *, exact: bool) -> Any:
