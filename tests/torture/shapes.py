@@ -90,10 +90,12 @@ def run(rows: int = ROWS, names: list[str] | None = None) -> Outcome:
             rules = [f"key ({a})", f"fd ({a}) -> {b}", f"od {{}}: {a} ~ {b}"]
             # a state keeps all rules, and of a thousand columns there are more than anybody can keep: one names those that matter
             narrowed = ["--columns", ",".join(f"c{i}" for i in range(12))] if name == "wide" else []
+            limited = ["--time-limit", str(DISCOVERY)]
             commands = {
                 "check": ["check", "table.parquet", *(word for rule in rules for word in ("--rule", rule))],
-                "discover": ["discover", "table.parquet", "--time-limit", str(DISCOVERY)],
-                "init": ["init", "state", "table.parquet", *narrowed],
+                "discover": ["discover", "table.parquet", *limited],
+                "discover --no-cross": ["discover", "table.parquet", "--no-cross", *limited],
+                "init --no-cross": ["init", "state", "table.parquet", "--no-cross", *narrowed],
             }
             for command, arguments in commands.items():
                 ended = bounded([*arguments, "--quiet"], folder)
