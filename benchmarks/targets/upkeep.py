@@ -82,6 +82,13 @@ class Apply(Case):
         self.folder.cleanup()
 
 
+class ApplyFixed(Apply):
+    """``Laws.apply`` of a batch of fixed size, and what the indexes behind it take."""
+
+    def in_short(self, found: Any) -> dict[str, Any]:
+        return {**super().in_short(found), "index_bytes": self.laws._loaded.nbytes}
+
+
 class FromScratch(Case):
     """Discovery on the changed table."""
 
@@ -137,7 +144,7 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
         Comparison(
             name=f"{GROWTH_BATCH:,} rows, Tax",
             size=rows,
-            ours=Contender("rowlaw", f"{__name__}:Apply", {"table": "tax", "rows": rows, "insert": GROWTH_BATCH}),
+            ours=Contender("rowlaw", f"{__name__}:ApplyFixed", {"table": "tax", "rows": rows, "insert": GROWTH_BATCH}),
             growth_bar=GROWTH_BAR,
         )
         for rows in options.rows or GROWTH_SIZES

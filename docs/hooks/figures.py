@@ -107,7 +107,22 @@ def memory(folder: Path = RESULTS) -> str:
         if one.get("data_bytes", 0) >= LARGE
     ]
     table = _table(["case", "encoded table", "peak", "peak / table"], rows) if rows else ""
-    return "\n\n".join(part for part in (*(_picture(folder, *name) for name in titles.items()), table) if part) or NOTHING
+    parts = (*(_picture(folder, *name) for name in titles.items()), table, _indexes(folder))
+    return "\n\n".join(part for part in parts if part) or NOTHING
+
+
+def _indexes(folder: Path) -> str:
+    """What the indexes of states take, with their copy of the table."""
+    rows = []
+    for found in _read(folder):
+        for comparison in found["comparisons"]:
+            one = comparison["contenders"][0]
+            answer = one.get("answer")
+            if isinstance(answer, dict) and "index_bytes" in answer and one.get("data_bytes"):
+                indexes, data = answer["index_bytes"], one["data_bytes"]
+                sizes = [f"{size / MIB:,.0f} MiB" for size in (data, indexes)]
+                rows.append([f"{found['target']}: {_title(comparison)}", *sizes, _number(indexes / data)])
+    return _table(["state", "encoded table", "indexes", "indexes / table"], rows) if rows else ""
 
 
 def dirty(folder: Path = RESULTS) -> str:

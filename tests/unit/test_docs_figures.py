@@ -80,6 +80,11 @@ def test_memory_is_told_of_large_tables(figures: ModuleType, tmp_path: Path) -> 
     assert "| key: keys, 15 columns | 100 MiB | 250 MiB | 2.5 |" in figures.memory(tmp_path)
 
 
+def test_memory_of_indexes_is_told(figures: ModuleType, tmp_path: Path) -> None:
+    write(tmp_path, data_bytes=2**20, peak_pss_bytes=2**21, peak_over_data=2.0, answer={"rules": 3, "index_bytes": 5 * 2**20})
+    assert "| key: keys, 15 columns | 1 MiB | 5 MiB | 5 |" in figures.memory(tmp_path)
+
+
 def test_errors_that_were_found_are_told(figures: ModuleType, tmp_path: Path) -> None:
     write(tmp_path, answer={"cells": {"wrong": 3, "found": 4, "right": 2, "precision": 0.5, "recall": 0.6667, "f1": 0.5714}, "rules": 7})
     assert "| keys | cells | 3 | 4 | 2 | 0.500 | 0.667 | 0.571 |" in figures.figures(tmp_path)
