@@ -63,9 +63,7 @@ def test_in_cells(rule, nulls):
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
-@pytest.mark.parametrize(
-    ("x", "y", "equal"), [("x", "y", ""), ("few", "fewer", "s.state = t.state and "), ("x", "y", "s.zip = t.zip and ")]
-)
+@pytest.mark.parametrize("columns", [("x", "y", ""), ("few", "fewer", "s.state = t.state and "), ("x", "y", "s.zip = t.zip and ")])
 @pytest.mark.parametrize("ops", list(product(["<", "<=", ">", ">="], repeat=2)))
 def test_by_kinds(ops, columns, nulls, monkeypatch):
     x, y, equal = columns
