@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -10,7 +10,9 @@ import numpy as np
 
 from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.kernels import upkeep as kernels
+from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Comparing
+from rowlaw.maintain.living import dense
 from rowlaw.rules.model import Column, Nulls
 
 if TYPE_CHECKING:
@@ -116,6 +118,21 @@ class Cells:
         sampled = some[:: max(1, len(some) // 4096)]
         columns = sorted(range(some.shape[1]), key=lambda c: -len(np.unique(sampled[:, c])))
         return np.lexsort([some[:, c] for c in columns])
+
+    def orders(self, rows: np.ndarray, seed: int = 0) -> Iterator[np.ndarray]:
+        """At least two rows in one order after the other, without end, in which neighbours agree on more and more.
+
+        As :meth:`rowlaw.evidence.sample.Sampler.neighbouring`: each step sorts by one more column and keeps the order within equal values.
+        All columns have their turn before one has it again.
+        """
+        random = np.random.default_rng(seed)
+        codes = [(dense(self.matrix[rows, c])[0] + 1).astype(np.uint32) for c in range(self.matrix.shape[1])]
+        bits = [int(c.max()).bit_length() for c in codes]
+        order = np.arange(len(rows))
+        while True:
+            for c in random.permutation(len(codes)):
+                order = order[sort_keys(codes[c][order], bits[c])[1]]
+                yield rows[order]
 
     def signatures(self, pairs: np.ndarray) -> np.ndarray:
         """The signatures of given pairs."""

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rowlaw.maintain.table import GrowingTable
 
 COUNTEREXAMPLES = 10  # pairs asked for per broken law: HyOD section V.C
-RANDOM_PARTNERS = 4  # of each row, for the first evidence
 LESS, GREATER = 1, 2  # outcomes, as signatures have them
 
 Law = FunctionalDependency | OrderCompatible
@@ -77,13 +76,7 @@ class Depending:
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
         made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
         alive = np.asarray(table.alive)
-        rows = np.flatnonzero(alive)
-        if len(rows) > 1:
-            pairs = [np.stack((rows, np.roll(rows, shift)), axis=1) for shift in range(1, 1 + min(RANDOM_PARTNERS, len(rows) - 1))]
-            for c in range(len(names)):
-                order = rows[np.lexsort((cells.matrix[rows, (c + 1) % len(names)], cells.matrix[rows, c]))]
-                pairs.append(np.stack((order[1:], order[:-1]), axis=1))
-            made.ledger.see_pairs(cells, *np.concatenate(pairs).T)
+        made.ledger.sample(cells, np.flatnonzero(alive))
         made._refine(np.arange(len(made.ledger)))
         made._converse(table, alive, set())
         return made

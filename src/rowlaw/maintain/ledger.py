@@ -7,13 +7,13 @@ few *witnesses* of each signature, and one that has lost them all is given up un
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import upkeep as kernels
 from rowlaw.kernels.evidence import NARROW
-from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Layout, Pages
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.living import dense
@@ -126,24 +126,19 @@ class Ledger:
         self.see(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
 
     def sample(self, cells: Cells, rows: np.ndarray) -> None:
-        """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the first time.
-
-        As :meth:`rowlaw.evidence.sample.Sampler.neighbouring`: a step sorts by one more column and keeps the order within equal values.
-        """
+        """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the first time."""
         if len(rows) < 2:
             return
         random = np.random.default_rng(0)
         for _ in range(PARTNERS):
             self.see_pairs(cells, rows, np.roll(rows, int(random.integers(1, len(rows)))))
-        codes = [dense(cells.matrix[rows, c])[0].astype(np.uint32) for c in range(cells.matrix.shape[1])]
-        bits = [int(c.max()).bit_length() for c in codes]
-        order, shown = np.arange(len(rows)), np.count_nonzero(self.pages.held)
-        for _ in codes:
-            for c in random.permutation(len(codes)):
-                order = order[sort_keys(codes[c][order], bits[c])[1]]
-                self.see_pairs(cells, rows[order[:-1]], rows[order[1:]])
+        columns, orders = cells.matrix.shape[1], cells.orders(rows)
+        shown = np.count_nonzero(self.pages.held)
+        for _ in range(columns):
+            for order in islice(orders, columns):
+                self.see_pairs(cells, order[:-1], order[1:])
             before, shown = shown, np.count_nonzero(self.pages.held)
-            if shown - before < NEIGHBOURS * len(codes) * len(rows):
+            if shown - before < NEIGHBOURS * columns * len(rows):
                 return
 
     def since(self, known: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ share; and the maximal non-uniques are what the minimal uniques say: the complem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_s
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.equality import EqualityIndex
+from rowlaw.maintain.living import dense
 from rowlaw.rules.model import Nulls
 
 if TYPE_CHECKING:
@@ -322,7 +324,7 @@ class Uniques:
         uniques = [frozenset(line) for line in unpack(self.sets) if line]
         used = sorted(set().union(*uniques))
         living = np.flatnonzero(alive)
-        selectivity = {c: len(np.unique(self.cells.matrix[living, c])) / rows for c in used}
+        selectivity = {c: max(1, len(dense(self.cells.matrix[living, c])[1])) / rows for c in used}
         chosen = select_columns(uniques, selectivity.__getitem__)
         quota = self.quota if self.quota is not None else len(chosen) + SPARE
         self.indexed = chosen + [c for c in additional_columns(uniques, chosen, quota, selectivity) if c not in chosen]
@@ -373,11 +375,8 @@ class Uniques:
         """Minimal hitting sets of difference sets: of neighbours first, and then of rows that show a proposed unique to be none."""
         rows = np.flatnonzero(alive)
         found = [np.zeros((0, self.sets.shape[1]), np.uint64)]
-        matrix = self.cells.matrix
-        for turn in range(NEIGHBOURS if len(rows) > 1 else 0):
-            for c in range(len(self.names)):
-                order = rows[np.lexsort((matrix[rows, (c + turn + 1) % len(self.names)], matrix[rows, c]))]
-                found.append(self._differences(np.stack((order[1:], order[:-1]), axis=1)))
+        for order in islice(self.cells.orders(rows), NEIGHBOURS * len(self.names) if len(rows) > 1 else 0):
+            found.append(self._differences(np.stack((order[1:], order[:-1]), axis=1)))
         edges = minimal_edges(np.concatenate(found))
         self.sets = minimal_hitting_sets(Hypergraph(edges, len(self.names))).sets
         proven: set[tuple[int, ...]] = set()
