@@ -126,7 +126,7 @@ class Relation:
         if left == right:
             return self.codes(left), self.codes(left)
         a, b = common_scale(self.dictionary(left), self.dictionary(right))
-        return np.append(a, np.int32(-1))[self.codes(left)], np.append(b, np.int32(-1))[self.codes(right)]
+        return _on_scale(self.codes(left), a), _on_scale(self.codes(right), b)
 
     def position(self, name: str, value: Any) -> tuple[int, bool]:
         """Where a literal stands among a column's codes: the first code not below it, and whether that code is equal."""
@@ -146,6 +146,13 @@ class Relation:
         if self.row_id is None:
             return pa.array(np.asarray(rows, np.int64))
         return self.decode(rows, [self.row_id]).column(0).combine_chunks()
+
+
+def _on_scale(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Codes as places on a scale: most often one of two columns has all values of both, and its codes are places already."""
+    if not len(places) or places[-1] == len(places) - 1:  # places ascend
+        return codes
+    return np.append(places, np.int32(-1)).take(codes, mode="wrap")
 
 
 @lru_cache(maxsize=1)
