@@ -184,16 +184,9 @@ class Groups:
 
     def _with_partners(self, columns: Compared) -> Groups:
         """Only rows that have any partner on the other side: a look at the values, before anything is sorted."""
-        sides = []
-        for mine, yours, my_codes, your_codes in (
-            (self.s.rows, self.t.rows, columns.left, columns.right),
-            (self.t.rows, self.s.rows, columns.right, columns.left),
-        ):
-            marks, kept = np.zeros(columns.width + 1, np.bool_), np.empty(len(mine) + 1, np.int32)
-            kernels.mark(yours, your_codes, marks)
-            number = kernels.marked(mine, my_codes, marks, kept)
-            sides.append(Side.whole(kept[:number]))
-        return Groups(sides[0], sides[1])
+        s_rows = _partnered(self.s.rows, columns.left, self.t.rows, columns.right, columns.width)
+        t_rows = _partnered(self.t.rows, columns.right, s_rows, columns.left, columns.width)
+        return Groups(Side.whole(s_rows), Side.whole(t_rows))
 
     def _matched(self, equal: Sequence[Compared]) -> Groups:
         s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
@@ -214,6 +207,13 @@ class Groups:
             return self.s.rows
         marks = np.full(rows, -1, np.int32)
         return kernels.same_group(self.s.rows, self.s.starts, self.t.rows, self.t.starts, marks)
+
+
+def _partnered(rows: np.ndarray, codes: np.ndarray, others: np.ndarray, other_codes: np.ndarray, width: int) -> np.ndarray:
+    """The rows whose code one of the others has."""
+    marks, kept = np.zeros(width + 1, np.bool_), np.empty(len(rows) + 1, np.int32)
+    kernels.mark(others, other_codes, marks)
+    return kept[: kernels.marked(rows, codes, marks, kept)]
 
 
 def _together(groups: Groups, batch: Sequence[Compared], more: Compared) -> bool:
