@@ -224,3 +224,10 @@ def test_too_many_columns_share_values(monkeypatch):
     with pytest.raises(RowlawError, match="MANY_PAIRS: among 4 columns more than 5 pairs share values.*--no-cross"):
         rowlaw.discover(table, progress=False)
     assert len(rowlaw.discover(table, cross=False, progress=False))
+
+
+def test_texts_that_no_rule_has_room_for_are_no_literals():
+    table = pa.table({"a": ["x" * 100_000, "x" * 100_000, "y"], "b": [1, 1, 2]})
+    found = rowlaw.discover(table, kinds=("dc",), constants=0.3, progress=False)
+    assert len(found)
+    assert all(len(str(rule)) < 1_000 for rule in found)

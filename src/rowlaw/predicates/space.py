@@ -27,6 +27,7 @@ ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
 ORDERED_TYPES = ("number", "date", "timestamp")  # type classes that are compared by order without being asked to
 MAGNITUDE = 10  # means further apart than this factor are of different magnitude
+LONGEST = 1_000  # characters of a text that is used as a literal: a rule has to fit into a rule file
 MOST_PAIRS = 20_000  # of columns that are compared with each other
 _BORDER = 1e-9  # how near to the border of the magnitude floats are trusted
 
@@ -178,7 +179,8 @@ def frequent_values(relation: Relation, name: str, share: float) -> list[Any]:
     codes = relation.codes(name)
     counts = np.bincount(codes[codes >= 0], minlength=relation.column(name).distinct)
     often = np.flatnonzero((counts >= share * relation.rows) & (counts > 0))
-    return [v for v in relation.dictionary(name).take(pa.array(often)).to_pylist() if not isinstance(v, float) or math.isfinite(v)]
+    values = relation.dictionary(name).take(pa.array(often)).to_pylist()
+    return [v for v in values if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > LONGEST)]
 
 
 def operators(text: str) -> tuple[Op, ...]:
