@@ -17,7 +17,7 @@ import numpy as np
 
 from rowlaw.discovery.approximate_dependencies import Approximate
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.differences import Differences, fold
+from rowlaw.discovery.differences import MEMORY, Differences, fold
 from rowlaw.discovery.goals import Dependencies, Goal, Goals
 from rowlaw.engine.contexts import Contexts, Partition, Question, ask
 from rowlaw.engine.engine import Engine
@@ -103,7 +103,9 @@ class Exact:
         with self.progress.phase("differences"):
             self.complete = self.differences.add_all(fold(self.engine.relation, self.goals.names), self.deadline)
         if not self.complete:
-            self.deadline.stopped = True  # if not by time, then by memory
+            if not self.deadline.passed:
+                self.why += f"; {self.goals.columns:,} columns have difference sets for more than {MEMORY >> 30} GiB: name fewer columns"
+            self.deadline.stopped = True
 
     def _pairs_are_quicker(self, goals: Sequence[Goal]) -> bool:
         """Whether comparing all pairs is quicker than validating what the search proposes."""

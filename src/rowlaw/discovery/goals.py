@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import combinations, islice
 
 import numpy as np
@@ -19,7 +20,6 @@ from rowlaw.spark.jobs import DriverThreads
 
 # A counterexample refutes many laws, so few of each goal are asked about while most break. Goals of the first sort are few.
 PORTION, FIRST_PORTION = 4, 64
-KEPT = 1 << 20  # bytes of edges that a goal keeps, to see whether they have changed
 LARGER = 8  # times the portion, once most hold
 
 
@@ -37,13 +37,15 @@ class Dependencies:
 
 @dataclass
 class Goal:
-    """A target, the edges seen so far, and the minimal sets of columns that hit them. ``proven``: those known to hold on all rows."""
+    """A target, the edges seen so far (where upkeep keeps them), and the minimal sets of columns that hit them.
+
+    ``proven``: those known to hold on all rows."""
 
     target: Target
     edges: np.ndarray
     sets: np.ndarray
     proven: set[bytes] = field(default_factory=set)
-    searched: bool = False  # whether the sets are all of these edges
+    searched: bytes = b""  # a digest of the edges that the sets are all of: those of wide tables take too much memory to be kept
     portion: int = PORTION  # sets to ask about at once
 
     @property
@@ -90,16 +92,17 @@ class Goals:
             if self.deadline.passed:
                 return
             edges = edges_of(goal.target)
-            if goal.searched and np.array_equal(edges, goal.edges):
+            seen = blake2b(edges.tobytes()).digest()
+            if goal.searched == seen:
                 return
             determining = self._determining(goal) if goal.kind == "od" else goal.sets[:0]
             if len(determining) and not determining.any(axis=1).all():  # a side is constant
-                goal.edges, goal.sets, goal.searched = edges, goal.sets[:0], True
+                goal.sets, goal.searched = goal.sets[:0], seen
                 return
             found = minimal_hitting_sets(Hypergraph(edges, self.columns), lambda: self.deadline.passed)
             if goal.searched and not found.complete:  # time is up: what was proven among the sets before stays
                 return
-            goal.edges, goal.searched = edges[: len(edges) if edges.nbytes < KEPT else 0], found.complete
+            goal.searched = seen if found.complete else b""
             goal.sets = self._not_empty(found.sets) if goal.kind == "key" else found.sets
             goal.sets = goal.sets[~holds_any(goal.sets, determining)]
 
