@@ -17,7 +17,7 @@ from rowlaw.rules.model import Denial
 
 @dataclass(frozen=True)
 class Happened:
-    rule: object
+    packed: str
     witness: tuple[int, ...] | None
     facts: dict[str, object] = field(default_factory=dict)
 
@@ -58,7 +58,9 @@ class Rediscovery:
         part = Part(np.searchsorted(relation.table_rows, inserted).astype(np.int32), None)
         pairs = Engine(relation, self.nulls).witness(removed, part) if len(inserted) else [None] * len(removed)
         named = [None if pair is None else tuple(int(relation.table_rows[r]) for r in pair) for pair in pairs]
-        return Evolved(self.rules, [Happened(d, None) for d in added], [Happened(d, w) for d, w in zip(removed, named, strict=True)])
+        return Evolved(
+            self.rules, [Happened(pack(d), None) for d in added], [Happened(pack(d), w) for d, w in zip(removed, named, strict=True)]
+        )
 
     def renumber(self, table, numbers):
         pass

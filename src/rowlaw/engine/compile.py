@@ -101,7 +101,7 @@ class Scales:
         key = id(base), partial
         found = self._known.get(key)
         if found is None:
-            found = base if base is not None else np.arange(self.relation.rows, dtype=np.int32)
+            found = base if base is not None else self.relation.all_rows
             for name in sorted(partial):
                 found = found[self.relation.codes(name)[found] >= 0]
             self._known[key] = found

@@ -166,7 +166,7 @@ class Contexts:
         rows = self.relation.rows
         if rows < 2:
             return Partition(np.zeros(0, np.int32), np.zeros(1, np.int32))
-        return Partition(np.arange(rows, dtype=np.int32), np.array([0, rows], np.int32))
+        return Partition(self.relation.all_rows, np.array([0, rows], np.int32))
 
     def refine(self, partition: Partition, column: int, most: int = EVERY) -> Partition:
         """The partition cut by another column; at least ``most`` of its groups are enough."""

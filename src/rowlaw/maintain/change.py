@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rowlaw.maintain.history import Event
+from rowlaw.maintain.history import Events
 from rowlaw.rules import NamedRule, RuleSet
 
 SHOWN = 10  # rules of each sort in a repr
@@ -25,7 +25,7 @@ class Change:
 
     inserted: int
     deleted: int
-    events: tuple[Event, ...]
+    events: Events
     total: int
     seconds: Mapping[str, float]
     batch: int
@@ -36,11 +36,11 @@ class Change:
 
     @property
     def added(self) -> list[NamedRule]:
-        return [NamedRule(event.id, event.rule) for event in self.events if event.kind == "born"]
+        return [NamedRule(event.id, event.rule) for event in self.events.of("born")]
 
     @property
     def removed(self) -> list[NamedRule]:
-        return [NamedRule(event.id, event.rule) for event in self.events if event.kind == "retired"]
+        return [NamedRule(event.id, event.rule) for event in self.events.of("retired")]
 
     @cached_property
     def rules(self) -> RuleSet:
@@ -55,7 +55,8 @@ class Change:
         held = f", {self.quarantined.num_rows:,} quarantined" if self.quarantined is not None and self.quarantined.num_rows else ""
         name = f"batch {self.batch}" + (f" ({self.batch_id})" if self.batch_id is not None else "")
         rows = f"+{self.inserted:,} -{self.deleted:,} rows{held}"
-        return f"{name}: {rows}; +{len(self.added):,} -{len(self.removed):,} rules, {self.total:,} now; {sum(self.seconds.values()):.2f} s"
+        born, retired = len(self.events.of("born")), len(self.events.of("retired"))
+        return f"{name}: {rows}; +{born:,} -{retired:,} rules, {self.total:,} now; {sum(self.seconds.values()):.2f} s"
 
     def __repr__(self) -> str:
         found = [self.summary]
@@ -69,8 +70,8 @@ class Change:
         return {
             "inserted": self.inserted,
             "deleted": self.deleted,
-            "added": [event.to_dict() for event in self.events if event.kind == "born"],
-            "removed": [event.to_dict() for event in self.events if event.kind == "retired"],
+            "added": [event.to_dict() for event in self.events.of("born")],
+            "removed": [event.to_dict() for event in self.events.of("retired")],
             "rules": self.total,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "batch": self.batch,

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self, Union, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from rowlaw.maintain.protocol import UpkeepOptions
 from rowlaw.maintain.rulebook import pack, unpack
 from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
-from rowlaw.maintain.writing import ANY, Unwritten, denials
+from rowlaw.maintain.writing import ANY, Unwritten, Written
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, RuleSet
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from rowlaw.maintain.table import GrowingTable
 
 Witness = tuple[int, int] | None
-Law = Union[Rule, "partial[Denial]"]  # a rule, or how to get at it
+Law = Rule | Written
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
 
 
@@ -64,8 +64,11 @@ class Entry:
 
     @property
     def rule(self) -> Rule:
-        self.law = _read(self.law)
-        return self.law
+        return _read(self.law)
+
+    @property
+    def packed(self) -> str:
+        return self.law.packed if isinstance(self.law, Written) else pack(self.law)
 
     @property
     def named(self) -> NamedRule:
@@ -86,6 +89,10 @@ class Happened:
     @property
     def rule(self) -> Rule:
         return self.entry.rule
+
+    @property
+    def packed(self) -> str:
+        return self.entry.packed
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -217,6 +224,9 @@ class Evolution:
             return [name for name in before if name not in self._denials], fresh
         names = [s.tobytes() for s in changed.removed]
         lost: list[Name] = [name for name in names if self._denials.pop(name, None) is not None]  # a trivial one is not there
+        for name, law in self._written(changed.removed).items():  # so that not all others are written down with them
+            if name in self._entries:
+                self._entries[name].law = law
         came = self._written(changed.added)
         self._denials.update(came)
         for name, (s, t) in zip(
@@ -268,11 +278,11 @@ class Evolution:
         atoms = self.denying.atoms
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
-        names = [s.tobytes() for s in sets]
-        if any(not p.same_column for p in atoms.predicates):
-            return {name: d for name, d in zip(names, denials(atoms, sets), strict=True) if not is_trivial(d)}
         later = Unwritten(atoms, sets)
-        return {name: partial(later.__getitem__, i) for i, name in enumerate(names)}
+        found = {s.tobytes(): Written(later, i) for i, s in enumerate(sets)}
+        if any(not p.same_column for p in atoms.predicates):
+            return {name: law for name, law in found.items() if not is_trivial(law.rule)}
+        return dict(found)
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> None:
         """List the first rules, the best first."""
@@ -410,4 +420,4 @@ def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
 
 
 def _read(law: Law) -> Rule:
-    return law() if isinstance(law, partial) else law
+    return law.rule if isinstance(law, Written) else law

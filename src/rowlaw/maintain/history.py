@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -97,6 +97,37 @@ class Rows:
         return {"event": "rows", "batch": batch, "row_id": self.row_id, "rows": self.values}
 
 
+@dataclass(frozen=True, repr=False)
+class Events(Sequence[Event]):
+    """The events of a batch, from what is written of them: each is made when it is looked at, because there may be thousands."""
+
+    written: Sequence[Mapping[str, Any]] = ()
+    batch: BatchRecord | None = None
+    rows: Rows = field(default_factory=lambda: Rows({}))
+
+    def of(self, kind: Literal["born", "retired"]) -> Events:
+        return replace(self, written=[line for line in self.written if line["event"] == kind])
+
+    def __len__(self) -> int:
+        return len(self.written)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Events: ...
+
+    def __getitem__(self, index: int | slice) -> Event | Events:
+        if isinstance(index, slice):
+            return replace(self, written=self.written[index])
+        line = self.written[index]
+        assert self.batch is not None  # nothing is written without one
+        return _event(line, self.batch, self.rows)
+
+    def __repr__(self) -> str:
+        return f"Events({len(self.of('born')):,} born, {len(self.of('retired')):,} retired)"
+
+
 @dataclass(frozen=True)
 class History:
     """All events of a state, the oldest first; read when they are asked for."""
@@ -122,7 +153,7 @@ class History:
             if line["event"] == "rows":
                 rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
             else:
-                found.append(Event(line["event"], line["id"], unpack(line["rule"]), batches[line["batch"]], *rows.of(line["witness"])))
+                found.append(_event(line, batches[line["batch"]], rows))
         return tuple(found)
 
     def of(self, id: str) -> tuple[Event, ...]:
@@ -156,6 +187,10 @@ def log(records: Sequence[Any]) -> np.ndarray:
     """Records as lines to be added to a log."""
     text = "".join([_encoded(record) + "\n" for record in records])
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def _event(line: Mapping[str, Any], batch: BatchRecord, rows: Rows) -> Event:
+    return Event(line["event"], line["id"], unpack(line["rule"]), batch, *rows.of(line["witness"]))
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
-from rowlaw.rules.model import Kind, Nulls, Rule
+from rowlaw.rules.model import Kind, Nulls
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -42,7 +42,8 @@ class Happened(Protocol):
     """A rule that was born or retired, what was measured of it, and the rows that show why: a pair ``(s, t)``, one row, or None."""
 
     @property
-    def rule(self) -> Rule: ...
+    def packed(self) -> str:
+        """The rule as :func:`rowlaw.maintain.rulebook.pack` writes it."""
 
     @property
     def facts(self) -> Mapping[str, Any]: ...

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from rowlaw.rules import NamedRule, RuleSet, parse
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
@@ -24,13 +24,10 @@ def pack(rule: Rule) -> str:
     'od {x}: a ~ b desc'
     """
     match rule:
-        case Denial():
-            predicates = [_packed(p) for p in rule.predicates]
-            if "" not in predicates:
-                return f'["dc",[{",".join(predicates)}]]'
-            packed: list[Any] = ["text", str(rule)]
+        case Denial() if all(isinstance(p.right, Column) for p in rule.predicates):
+            return pack_denial([pack_predicate(p) for p in rule.predicates])
         case Key():
-            packed = ["key", rule.columns]
+            packed: list[Any] = ["key", rule.columns]
         case FunctionalDependency():
             packed = ["fd", rule.left, rule.right]
         case OrderCompatible():
@@ -55,12 +52,15 @@ def unpack(text: str) -> Rule:
             return parse(rest[0])
 
 
+def pack_denial(predicates: Sequence[str]) -> str:
+    """A denial constraint of packed predicates."""
+    return f'["dc",[{",".join(predicates)}]]'
+
+
 @lru_cache(maxsize=10_000)  # thousands of rules are made of hundreds of predicates
-def _packed(predicate: Predicate) -> str:
-    """A comparison of two columns as JSON; nothing for one with a literal."""
-    left, right = predicate.left, predicate.right
-    if not isinstance(right, Column):
-        return ""
+def pack_predicate(predicate: Predicate) -> str:
+    """A comparison of two columns as JSON."""
+    left, right = predicate.left, cast("Column", predicate.right)
     return _short([left.row, left.name, int(predicate.op), right.row, right.name])
 
 
@@ -98,11 +98,11 @@ def facts_of(named: NamedRule) -> dict[str, Any]:
 
 @dataclass
 class Rulebook:
-    """The living rules, in the order of their births.
+    """The living rules, packed, in the order of their births.
 
     >>> book = Rulebook()
-    >>> first = book.add(parse("key (a)"), batch=0)
-    >>> book.remove(parse("key (a)")).id, book.add(parse("key (b)"), batch=1).id
+    >>> first = book.add(pack(parse("key (a)")), batch=0)
+    >>> book.remove(first.packed).id, book.add(pack(parse("key (b)")), batch=1).id
     ('R1', 'R2')
     """
 
@@ -112,17 +112,15 @@ class Rulebook:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, rule: Rule, batch: int, facts: Mapping[str, Any] = MappingProxyType({})) -> Entry:
+    def add(self, packed: str, batch: int, facts: Mapping[str, Any] = MappingProxyType({})) -> Entry:
+        assert packed not in self.entries, f"{unpack(packed)} is there already"
         self.given += 1
-        entry = Entry(f"R{self.given}", pack(rule), batch, facts)
-        assert entry.packed not in self.entries, f"{rule} is there already"
-        self.entries[entry.packed] = entry
+        entry = self.entries[packed] = Entry(f"R{self.given}", packed, batch, facts)
         return entry
 
-    def remove(self, rule: Rule) -> Entry:
+    def remove(self, packed: str) -> Entry:
         """Take out a rule, or the same law with ``s`` and ``t`` exchanged."""
-        packed = pack(rule)
-        if packed not in self.entries and isinstance(rule, Denial):
+        if packed not in self.entries and isinstance(rule := unpack(packed), Denial):
             packed = pack(rule.exchanged)
         return self.entries.pop(packed)
 

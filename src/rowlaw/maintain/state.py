@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,9 +18,9 @@ from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
-from rowlaw.maintain.history import BatchRecord, Event, History, Rows, happenings, log
+from rowlaw.maintain.history import BatchRecord, Events, History, Rows, happenings, log
 from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, UpkeepOptions
-from rowlaw.maintain.rulebook import Rulebook, facts_of
+from rowlaw.maintain.rulebook import Rulebook, facts_of, pack
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
@@ -114,7 +113,7 @@ class Laws:
             evolved = laws._evolution_type.create(grown, options, shown)
             book = Rulebook()
             for named in evolved.rules:
-                book.add(named.rule, 0, facts_of(named))
+                book.add(pack(named.rule), 0, facts_of(named))
             laws._table, laws._evolution, laws._book = grown, evolved, book
             facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
             record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
@@ -272,7 +271,9 @@ class Laws:
             if self._store.generation != self._seen:
                 self._forget()
             if batch_id is not None and self._applied(batch_id):
-                return Change(0, 0, (), len(self._rulebook), shown.seconds, self.batch, batch_id, repeated=True, _rules=lambda: self.rules)
+                return Change(
+                    0, 0, Events(), len(self._rulebook), shown.seconds, self.batch, batch_id, repeated=True, _rules=lambda: self.rules
+                )
             try:
                 return self._applied_batch(writer, coming, going, batch_id, door, before, shown)
             except BaseException:
@@ -322,20 +323,18 @@ class Laws:
     def _snapshot_size(self) -> int:
         return len(self._store.reader.array("rules"))
 
-    def _record(self, taken: Taken, evolved: Evolved | None, batch_id: str | None) -> tuple[Event, ...]:
+    def _record(self, taken: Taken, evolved: Evolved | None, batch_id: str | None) -> Events:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
         removed, added = (list(evolved.removed), list(evolved.added)) if evolved is not None else ([], [])
-        rules = [happened.rule for happened in (*removed, *added)]  # made when they are asked for
         pairs = [[int(row) for row in h.witness] if h.witness is not None else [] for h in (*removed, *added)]
         rows = Rows.taken(self.table, (row for pair in pairs for row in pair))
-        shown = zip(rules, pairs, strict=True)
         written: list[dict[str, Any]] = []
-        for rule, pair in islice(shown, len(removed)):
-            entry = book.remove(rule)
+        for happened, pair in zip(removed, pairs, strict=False):
+            entry = book.remove(happened.packed)
             written.append({"event": "retired", "batch": number, "id": entry.id, "rule": entry.packed, "born": entry.born, "witness": pair})
-        for happened, (rule, pair) in zip(added, shown, strict=True):
-            entry = book.add(rule, number, happened.facts)
+        for happened, pair in zip(added, pairs[len(removed) :], strict=True):
+            entry = book.add(happened.packed, number, happened.facts)
             facts = dict(entry.facts)
             written.append({"event": "born", "batch": number, "id": entry.id, "rule": entry.packed, "facts": facts, "witness": pair})
         record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
@@ -343,9 +342,7 @@ class Laws:
         for name, data in zip(LOGS, (log([_line(record)]), log([told] if told else [])), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(data)
-        return tuple(
-            Event(line["event"], line["id"], rule, record, *rows.of(line["witness"])) for rule, line in zip(rules, written, strict=True)
-        )
+        return Events(written, record, rows)
 
     def _guarded(self, coming: Batch, going: Batch | None, door: RuleSet) -> tuple[Batch, pa.Table]:
         """The rows that may come in, and those that may not: found by taking all of them in for a try."""

@@ -153,6 +153,8 @@ class Groups:
     def refine(self, equal: Sequence[Compared]) -> Groups:
         """The pairs that agree on all of ``equal`` (FACET section 5.1): a radix sort for every 64 bits of key."""
         refined, rest = self, list(equal)
+        if self.number == 1 and rest and not rest[0].same:
+            refined = self._with_partners([c for c in equal if not c.same])
         while rest:
             batch = [rest.pop(0)]
             while rest and _together(refined, batch, rest[0]):
@@ -175,24 +177,21 @@ class Groups:
             s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
             side = _stripped(s_keys, s_order, self.s.rows)
             return Groups(side, side)
-        groups = self
-        if self.number == 1:
-            for columns in equal:
-                if not columns.same:
-                    groups = groups._with_partners(columns)
-        return groups._matched(equal)
-
-    def _with_partners(self, columns: Compared) -> Groups:
-        """Only rows that have any partner on the other side: a look at the values, before anything is sorted."""
-        s_rows = _partnered(self.s.rows, columns.left, self.t.rows, columns.right, columns.width)
-        t_rows = _partnered(self.t.rows, columns.right, s_rows, columns.left, columns.width)
-        return Groups(Side.whole(s_rows), Side.whole(t_rows))
-
-    def _matched(self, equal: Sequence[Compared]) -> Groups:
         s_keys, s_order = self.s.sorted_by([c.of_s for c in equal])
         t_keys, t_order = self.t.sorted_by([c.of_t for c in equal])
         s_rows, s_starts, t_rows, t_starts = kernels.matched(s_keys, s_order, self.s.rows, t_keys, t_order, self.t.rows)
         return Groups(Side(s_rows, s_starts), Side(t_rows, t_starts))
+
+    def _with_partners(self, crossing: Sequence[Compared]) -> Groups:
+        """Only rows that have any partner on the other side: a look at the values, before anything is sorted.
+
+        The sides take turns, and take the columns from different ends: once one side is short, so is soon the other.
+        """
+        s_rows, t_rows = self.s.rows, self.t.rows
+        for c, d in zip(crossing, reversed(crossing), strict=True):
+            s_rows = _partnered(s_rows, c.left, t_rows, c.right, c.width)
+            t_rows = _partnered(t_rows, d.right, s_rows, d.left, d.width)
+        return Groups(Side.whole(s_rows), Side.whole(t_rows))
 
     def arranged(self, by: Compared, *, descending: bool = False) -> Groups:
         """The same groups, each side laid out in order of its column."""

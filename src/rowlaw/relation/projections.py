@@ -28,7 +28,7 @@ class Projections:
         self._rows: dict[int, np.ndarray] = {}  # set of columns, as bits -> rows; several sets may share an array
         self._made: list[tuple[int, np.ndarray]] = []  # the distinct ones, smallest first
         names = [c.name for c in sorted(relation.columns, key=lambda c: c.distinct)]
-        self._keep(self._bits(names), np.arange(relation.rows, dtype=np.int32))
+        self._keep(self._bits(names), relation.all_rows)
         # Stepping stones: without the columns of most values, one after the other.
         for most in range(len(names) - 1, 1, -1):
             self.rows(names[:most])

@@ -75,7 +75,8 @@ class Relation:
 
     def close(self) -> None:
         """Give up the files. The relation cannot be used any more."""
-        self.__dict__.pop("matrix", None)
+        for made in ("matrix", "all_rows"):
+            self.__dict__.pop(made, None)
         if self._cleanup is not None:
             self._cleanup()
 
@@ -95,6 +96,11 @@ class Relation:
         if 0 in shape:
             return np.zeros(shape, np.int32)
         return np.memmap(located(self.folder, CODES_FILE), np.int32, "r", shape=shape)
+
+    @cached_property
+    def all_rows(self) -> np.ndarray:
+        """The numbers of all rows. Many look at this one array: nobody writes into it."""
+        return np.arange(self.rows, dtype=np.int32)
 
     @property
     def nbytes(self) -> int:
