@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
+CONNECT_SECONDS = 10
 HEAP = 4 << 30  # bytes at most: kernels and the encoded table live outside the Java heap
 
 _starting = threading.Lock()
@@ -120,13 +121,24 @@ def _new(master: str) -> SparkSession:
 
 
 def _connect(url: str) -> SparkSession:
-    from pyspark.errors import PySparkImportError
+    """A session on a Spark Connect server. Without a look whether one answers, PySpark would try for more than a minute."""
+    from pyspark.errors import PySparkImportError, PySparkValueError
     from pyspark.sql import SparkSession
 
     try:
+        import grpc
+        from pyspark.sql.connect.client import DefaultChannelBuilder
+
+        with DefaultChannelBuilder(url).toChannel() as channel:
+            grpc.channel_ready_future(channel).result(timeout=CONNECT_SECONDS)
         return SparkSession.builder.remote(url).getOrCreate()
     except (PySparkImportError, ImportError) as error:
-        raise RowlawError("MISSING_PACKAGE", what="Spark Connect", package="grpcio", install="pyspark[connect]") from error
+        raise RowlawError("MISSING_PACKAGE", what="Spark Connect", package="grpcio", install="rowlaw[connect]") from error
+    except PySparkValueError as error:
+        raise RowlawError("BAD_OPTION", option="master", value=url, problem=str(error)) from error
+    except grpc.FutureTimeoutError:
+        problem = f"no Spark Connect server answers at {url} within {CONNECT_SECONDS} s"
+        raise RowlawError("SPARK_FAILED", problem=problem) from None
 
 
 def _by_connect() -> bool:

@@ -1,0 +1,83 @@
+"""A Spark Connect server, which is a process of its own, and a command that finds a table of its catalog there."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from rowlaw.spark.java import find_java
+
+
+def _command(*words: str, seconds: float = 10) -> str:
+    """A script that runs a command, and waits so long for a server."""
+    return f"""
+        import sys
+        import rowlaw.spark.session
+        from rowlaw.cli import main
+        rowlaw.spark.session.CONNECT_SECONDS = {seconds}
+        sys.argv = ["rowlaw", *{words!r}]
+        main()
+    """
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The address of a server, which ends with the test."""
+    port = _free_port()
+    conf = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    }
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[1]"]
+    command += [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    environment = os.environ | {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    with open(tmp_path / "server.log", "w") as log:
+        process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=log, stderr=log)
+        try:
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def test_a_table_of_the_servers_catalog(server, script, tmp_path):
+    made = script(f"""
+        import rowlaw.spark.session
+        rowlaw.spark.session.CONNECT_SECONDS = 120  # it is just starting
+        spark = rowlaw.spark.session.session(master={server!r})
+        rows = [(1, "07030", "Hoboken"), (2, "07030", "Newark"), (3, "10001", "New York")]
+        spark.createDataFrame(rows, "id int, zip string, city string").write.saveAsTable("people")
+    """)
+    assert made.returncode == 0, made.stderr + (tmp_path / "server.log").read_text()
+    (tmp_path / "laws.yaml").write_text("rules:\n  - key (id)\n  - fd (zip) -> city\n")
+    done = script(_command("check", "people", "laws.yaml", "--master", server, "--format", "json"))
+    assert done.returncode == 1, done.stderr
+    assert [rule["violations"] for rule in json.loads(done.stdout)["rules"]] == [0, 2]
+
+
+def test_nobody_answers(script):
+    done = script(_command("discover", "people", "--master", f"sc://127.0.0.1:{_free_port()}", seconds=0.5))
+    assert done.returncode == 3, done.stderr
+    assert "SPARK_FAILED: Spark did not start: no Spark Connect server answers at sc://127.0.0.1:" in done.stderr
+
+
+def test_an_address_that_is_none(script):
+    done = script(_command("discover", "people", "--master", "sc://127.0.0.1/elsewhere"))
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("BAD_OPTION: master='sc://127.0.0.1/elsewhere'")
