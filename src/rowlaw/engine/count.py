@@ -19,6 +19,7 @@ from rowlaw.engine.cells import count_exceptions, count_in_cells, in_cells, with
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.inequality import coordinates, descending
 from rowlaw.engine.kinds import count_kinds, in_kinds
+from rowlaw.engine.plan import order_equalities
 from rowlaw.kernels import dominance, witness
 from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Compared, Groups, Side, Sorted
@@ -59,7 +60,7 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
         if len(rule.inequalities) == 2 and not rule.differences and not any(c.op & Op.EQ for c in rule.inequalities):
             return Count(_ascents(rule, groups, tally), tally)
     if groups is None:
-        groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in rule.equalities])
+        groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in order_equalities(rule)])
     if _few_pairs(rule, groups):
         return Count(_scanned(rule, groups, tally), tally)
     total = 0
@@ -93,7 +94,7 @@ def _laid_out(rule: Compiled, groups: Groups | None, columns: Sequence[Sorted]) 
     """The rows that agree on the rule's equalities, in groups laid out by the columns: from groups that are there, else in one sort."""
     if groups is not None:
         return groups.s.laid_out(columns)
-    return Groups.whole(rule.s, rule.t).refine_laid_out([c.columns for c in rule.equalities], columns)
+    return Groups.whole(rule.s, rule.t).refine_laid_out([c.columns for c in order_equalities(rule)], columns)
 
 
 def _unlike(rule: Compiled, groups: Groups | None, tally: np.ndarray) -> int:

@@ -17,7 +17,7 @@ from rowlaw.engine.compile import Scales, compile_rule
 from rowlaw.engine.count import count
 from rowlaw.engine.plan import plan
 from rowlaw.engine.refine import PairBatch, pairs, partners
-from rowlaw.engine.tasks import ALL, Counting, Looking, Part, counting_tasks, looking_tasks, seconds
+from rowlaw.engine.tasks import ALL, Counting, Looking, Part, counting_tasks, looking_tasks, seconds, taking_part
 from rowlaw.relation.projections import Projections
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Denial, Nulls, Rule
@@ -107,8 +107,8 @@ class Engine:
         tally = np.zeros(self.relation.rows, np.uint32)
         for rows, numbers in parts:
             tally[rows] += numbers
-        rows = np.flatnonzero(tally).astype(np.int32)
-        return rows, tally[rows].astype(np.int64)
+        rows, numbers = taking_part(tally)
+        return rows, numbers.astype(np.int64)
 
     def witness(self, rules: Sequence[Rule], part: Part = ALL) -> list[Pair | None]:
         """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it holds."""

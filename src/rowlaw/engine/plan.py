@@ -20,7 +20,7 @@ from rowlaw.relation.groups import Groups
 
 BHSM_VALUES = 10_000  # distinct values above which bins pay (FACET section 6.2)
 IEJOIN_VALUES = 1 << 13  # distinct values above which IEJoin beats a sequence of HSM (FACET section 6.2)
-SKETCHED = 1 << 16  # rows that say enough about which columns to begin with
+SKETCHED = 1 << 14  # rows that say enough about which columns to begin with
 
 
 @dataclass(frozen=True, slots=True)

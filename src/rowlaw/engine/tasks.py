@@ -19,6 +19,7 @@ from rowlaw.engine.kinds import in_kinds
 from rowlaw.engine.split import split
 from rowlaw.engine.trie import Node, build, walk
 from rowlaw.engine.witness import counterexamples
+from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Groups
 from rowlaw.rules.model import Denial
 
@@ -115,8 +116,7 @@ class Counting(_Work):
 
         def keep(number: int, rule: Compiled, groups: Groups | None) -> None:
             result = count(rule, self.rows, per_row=self.per_row, groups=groups)
-            rows = np.flatnonzero(result.per_row != 0).astype(np.int32) if result.pairs else np.zeros(0, np.int32)
-            found.append((task.denials[number][0], result.pairs, rows, result.per_row[rows]))
+            found.append((task.denials[number][0], result.pairs, *taking_part(result.per_row)))
 
         if task.pieces > 1:
             for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
@@ -124,6 +124,14 @@ class Counting(_Work):
         else:
             _visit_all(_counted_together(compiled), compiled, lambda number, groups: keep(number, compiled[number], groups))
         return found
+
+
+def taking_part(tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that take part in pairs, and in how many; ``tally`` has all rows."""
+    number = np.count_nonzero(tally)
+    rows, numbers = np.empty(number, np.int32), np.empty(number, tally.dtype)
+    kernels.taking_part(tally, rows, numbers)
+    return rows, numbers
 
 
 @dataclass(frozen=True)

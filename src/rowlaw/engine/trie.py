@@ -33,20 +33,28 @@ def build(rules: Sequence[Compiled], alone: Callable[[Compiled], bool] | None = 
     """The roots of the tries of some rules: independent of each other, so each may run on its own.
 
     Rules share a trie only if the same rows may stand for ``s`` and ``t``. A rule without equalities, or one that is better off
-    ``alone``, is a root by itself.
+    ``alone`` or has nobody to share with, is a root by itself: whoever visits it orders its equalities.
     """
-    roots: dict[tuple[int, int], Node] = {}
-    single: list[Node] = []
+    sharing: dict[tuple[int, int], list[int]] = {}
+    single: list[int] = []
     for number, rule in enumerate(rules):
         if not rule.equalities or (alone is not None and alone(rule)):
-            single.append(Node(rules=[number]))
+            single.append(number)
+        else:
+            sharing.setdefault((id(rule.s), id(rule.t)), []).append(number)
+    branches: list[Node] = []
+    for numbers in sharing.values():
+        if len(numbers) == 1:
+            single += numbers
             continue
-        node = roots.setdefault((id(rule.s), id(rule.t)), Node())
-        for c in order_equalities(rule):
-            node = node.children.setdefault(c.predicate, Node([c]))
-        node.rules.append(number)
-    branches = [child for root in roots.values() for child in root.children.values()]
-    return [_compressed(branch) for branch in branches] + single
+        root = Node()
+        for number in numbers:
+            node = root
+            for c in order_equalities(rules[number]):
+                node = node.children.setdefault(c.predicate, Node([c]))
+            node.rules.append(number)
+        branches += root.children.values()
+    return [_compressed(branch) for branch in branches] + [Node(rules=[number]) for number in single]
 
 
 def _compressed(node: Node) -> Node:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rowlaw.engine.compile import Comparison, Compiled
 from rowlaw.engine.count import count, strict_cases
+from rowlaw.engine.plan import order_equalities
 from rowlaw.engine.refine import pairs
 from rowlaw.kernels import witness as kernels
 from rowlaw.relation.groups import Groups, Sorted
@@ -31,7 +32,7 @@ def counterexamples(rule: Compiled, rows: int, most: int, groups: Groups | None 
     if rule.denial.arity == 1:
         return np.stack((rule.s[:most], rule.s[:most]), axis=1)
     if groups is None:
-        groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in rule.equalities])
+        groups = Groups.whole(rule.s, rule.t).refine([c.columns for c in order_equalities(rule)])
     if groups.number == 0:
         return np.zeros((0, 2), np.int32)
     others = (*rule.inequalities, *rule.differences)

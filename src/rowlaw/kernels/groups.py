@@ -260,6 +260,16 @@ def take_cells(keys: Any, cells: Any, rows: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
+def taking_part(tally: Any, rows: Any, numbers: Any) -> None:
+    """The rows that have a number, and their numbers; there is room for just those."""
+    n = 0
+    for row in range(len(tally)):
+        if tally[row]:
+            rows[n], numbers[n] = row, tally[row]
+            n += 1
+
+
+@njit(cache=True, nogil=True)
 def first_two(keys: Any, order: Any, rows: Any) -> Any:
     """Of each run of equal (sorted) keys the rows of the first two."""
     out = np.empty(len(keys), np.int32)
