@@ -16,6 +16,7 @@ from rowlaw.rules.model import Op
 CELLS = 1 << 23  # counts that take no more room than the last-level cache has
 LINES = 1 << 20  # groups whose sizes fit the cache
 EXCEPTIONS = 8  # rows for each that may be one
+FEW_CELLS = 0.5  # cells for each row up to which summing costs nearly nothing
 CELLS_PER_ROW = 4  # cells for each row beyond which summing costs more than sorting
 
 
@@ -74,8 +75,11 @@ def _two_inequalities(cells: np.ndarray, first: Comparison, second: Comparison) 
 
 
 def with_few_exceptions(rule: Compiled) -> bool:
-    """Whether a functional dependency may be counted by its exceptions: the left side has few values together."""
-    return span(1, [c.columns.of_s for c in rule.equalities]) <= min(LINES, len(rule.s))
+    """Whether a rule is a functional dependency to be counted by its exceptions: the left side has few values, both together have not."""
+    if rule.s is not rule.t or len(rule.differences) != 1 or rule.inequalities or not all(c.columns.same for c in rule.comparisons):
+        return False
+    lines = span(1, [c.columns.of_s for c in rule.equalities])
+    return lines <= min(LINES, len(rule.s)) and lines * rule.differences[0].columns.width > FEW_CELLS * len(rule.s)
 
 
 def count_exceptions(rule: Compiled, tally: np.ndarray) -> int | None:

@@ -48,6 +48,10 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
         if per_row:
             tally[rule.s] = 1
         return Count(len(rule.s), tally)
+    if groups is None and with_few_exceptions(rule):
+        found = count_exceptions(rule, tally)
+        if found is not None:
+            return Count(found, tally)
     if groups is None and in_cells(rule):
         return Count(count_in_cells(rule, tally), tally)
     if groups is None and in_kinds(rule):
@@ -99,10 +103,6 @@ def _laid_out(rule: Compiled, groups: Groups | None, columns: Sequence[Sorted]) 
 
 def _unlike(rule: Compiled, groups: Groups | None, tally: np.ndarray) -> int:
     """A functional dependency, as most rules are: groups of the left side, laid out by the right one."""
-    if groups is None and with_few_exceptions(rule):
-        found = count_exceptions(rule, tally)
-        if found is not None:
-            return found
     side, digits = _laid_out(rule, groups, [rule.differences[0].columns.of_s])
     return int(kernels.count_unlike(side.rows, side.starts, digits, tally))
 

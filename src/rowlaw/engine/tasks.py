@@ -116,7 +116,8 @@ class Counting(_Work):
 
         def keep(number: int, rule: Compiled, groups: Groups | None) -> None:
             result = count(rule, self.rows, per_row=self.per_row, groups=groups)
-            found.append((task.denials[number][0], result.pairs, *taking_part(result.per_row)))
+            tally = result.per_row if result.pairs else result.per_row[:0]  # a page of zeros that nobody reads costs nothing
+            found.append((task.denials[number][0], result.pairs, *taking_part(tally)))
 
         if task.pieces > 1:
             for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
