@@ -8,8 +8,9 @@ broken one has to be asked about again), and all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
 from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import Column, Op
-from rowlaw.spark.jobs import cores
+from rowlaw.spark.jobs import DriverThreads, cores
 
 EQUAL = int(Op.EQ)
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
@@ -33,6 +34,7 @@ ASK = 150e-9  # seconds per row that the engine needs for a rule
 CALL = 50e-6  # seconds that using an index costs, however few the rows
 SAMPLED = 1 << 15  # rows that the number of kinds is estimated from
 HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how many kinds of them there are
+THREAD_SECONDS = 0.02  # of looking at what indexes find that are worth a second thread
 BATCHES = 10  # that an index is expected to serve
 MOST_KINDS = 400  # indexes for single rules, at most
 
@@ -168,14 +170,31 @@ class Prover:
             self.ledger.meet(self.cells, rows, _others(alive, rows))
             proof.keys.append(0)
             return
-        for key in plan.keys:
-            self.key(key, alive).meet(self.cells, rows, alive, self.ledger)
-            proof.keys.append(key)
         for order in plan.orders:
             self._meet_order(order, rows, alive)
-            proof.orders.append(order)
-        for columns, key in plan.kinds:
-            self.kind(columns, key, alive).meet(self.cells, rows, alive, self.ledger)
+        asked: list[Callable[[], EqualityIndex | KindIndex]] = [partial(self.key, key, alive) for key in plan.keys]
+        asked += [partial(self.kind, *kind, alive) for kind in plan.kinds]
+        self._meet(asked, rows, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
+        proof.keys += plan.keys
+        proof.orders += plan.orders
+
+    def _meet(self, asked: Sequence[Callable[[], EqualityIndex | KindIndex]], rows: np.ndarray, alive: np.ndarray, *, threads: int) -> None:
+        """See rows with those that indexes find for them. A thread makes a ledger of its own, and takes the next index when it is done
+        with one."""
+        todo = iter(asked)
+
+        def work(ledger: Ledger) -> Ledger:
+            for index in todo:
+                index().meet(self.cells, rows, alive, ledger)
+            return ledger
+
+        if threads == 1:
+            work(self.ledger)
+            return
+        ledgers = [Ledger(self.cells.slots.words, counted=False) for _ in range(threads)]
+        same = np.arange(len(alive))
+        for found in DriverThreads(threads).map(work, ledgers, "compare the rows of a batch"):
+            self.ledger.take(found, same, self.cells.slots)
 
     def _meet_order(self, order: Order, rows: np.ndarray, alive: np.ndarray) -> None:
         """See the pairs of rows with living rows that two inequalities hold for, in either direction (Fetch)."""
