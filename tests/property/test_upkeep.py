@@ -88,18 +88,30 @@ def play(table, at, batches, start, follow):
 
 @contextmanager
 def ways(way):
-    """``keys``, ``kinds``, ``chains``: these indexes are taken whatever they cost, so that few rows see them too."""
-    saved = denials.FEW_ROWS, denials.MOST_SECONDS, prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys
+    """``keys``, ``kinds``, ``chains``: these indexes are taken whatever they cost, so that few rows see them too. ``threads``: keys and
+    kinds, looked at in threads."""
+    saved = (
+        denials.FEW_ROWS,
+        denials.MOST_SECONDS,
+        prover.PLAIN_PAIR,
+        prover.CALL,
+        prover.FETCH,
+        prover.cheapest_keys,
+        prover.THREAD_SECONDS,
+    )
     if way != "counted":
         denials.FEW_ROWS, denials.MOST_SECONDS = 0, -1.0
-    if way in ("keys", "kinds", "chains"):
+    if way in ("keys", "kinds", "chains", "threads"):
         prover.PLAIN_PAIR, prover.CALL, prover.FETCH = 1.0, 1e-9, -1.0 if way == "chains" else 1.0
     if way in ("kinds", "chains"):
         prover.cheapest_keys = lambda wanted, *_: ([], np.ones(len(wanted), bool))
+    if way == "threads":
+        prover.THREAD_SECONDS = -1.0
     try:
         yield
     finally:
-        denials.FEW_ROWS, denials.MOST_SECONDS, prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys = saved
+        denials.FEW_ROWS, denials.MOST_SECONDS = saved[:2]
+        prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys, prover.THREAD_SECONDS = saved[2:]
 
 
 def follows(history, options, expected, **choices):
@@ -150,7 +162,7 @@ def denials_expected(nulls, error=0.0):
     return expected
 
 
-@pytest.mark.parametrize("way", ["counted", "as it pays", "keys", "kinds", "chains"])
+@pytest.mark.parametrize("way", ["counted", "as it pays", "keys", "kinds", "chains", "threads"])
 @given(history=histories(max_columns=4), nulls=nulls())
 def test_denial_constraints(way, history, nulls):
     with ways(way):
