@@ -33,7 +33,7 @@ from rowlaw.rules.ruleset import MAX_ID, NamedRule, RuleSet
 from rowlaw.rules.yaml_tree import Node, fail, flow, read, scalar
 
 VERSION = 1
-MAX_SIZE = 16 * 1024 * 1024  # bytes: a hundred thousand rules
+MAX_SIZE = 1 << 28  # bytes: discovery may find a hundred thousand rules, but a table given by mistake is not read to its end
 
 _TOP = ("version", "nulls", "predicates", "rules")
 _FACTS = ("severity", "tolerate", "because", "error", "support", "score")
