@@ -97,7 +97,7 @@ def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
     for w in range(sets.shape[1]):
         less |= same & (image[:, w] < sets[:, w])
         same &= image[:, w] == sets[:, w]
-    return distinct(np.where(less[:, None], image, sets))
+    return without_repeats(np.where(less[:, None], image, sets))
 
 
 class ByteTable:
