@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.discovery import search as module
-from rowlaw.discovery.bitsets import mirrored, one_of_each, pack, unpack
+from rowlaw.discovery.bitsets import distinct, mirrored, one_of_each, pack, unpack, without_repeats
 from rowlaw.discovery.search import (
     Hypergraph,
     branches,
@@ -245,3 +245,17 @@ def brute_minimal(graph, s):
         if (e & s).bit_count() == 1:
             private |= e & s
     return [s] if private == s else []
+
+
+@given(
+    sets=st.lists(st.lists(st.integers(0, 2**64 - 1), min_size=3, max_size=3), min_size=1, max_size=40),
+    order=st.randoms(use_true_random=False),
+)
+def test_without_repeats(sets, order):
+    """Each set once, and in an order that does not depend on the order they came in."""
+    shuffled = [*sets, *sets[::2]]
+    order.shuffle(shuffled)
+    found = without_repeats(np.array(shuffled, np.uint64))
+    assert np.array_equal(found, without_repeats(np.array(sets, np.uint64)))
+    assert np.array_equal(distinct(found), distinct(np.array(sets, np.uint64)))
+    assert len(found) == len(distinct(found))
