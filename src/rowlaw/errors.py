@@ -65,6 +65,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
         "among {columns:,} columns more than {most:,} pairs share values: use --no-cross (cross=False), fewer columns or a higher overlap",
         BAD_INPUT,
     ),
+    "MANY_RULES": ("more than {most:,} minimal rules, too many to keep: name fewer columns, or use --no-cross (cross=False)", BAD_INPUT),
     "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
     # output
     "FILE_NOT_WRITTEN": ("{path}: the file could not be written, and is as it was before: {problem}", RUN_FAILED),

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rowlaw.discovery import hypergraph
 from rowlaw.discovery import search as module
 from rowlaw.discovery.bitsets import distinct, mirrored, one_of_each, pack, unpack, without_repeats
+from rowlaw.discovery.hypergraph import Hypergraph
 from rowlaw.discovery.search import (
-    Hypergraph,
     branches,
     minimal_edges,
     minimal_hitting_sets,
     refine,
     search_branch,
 )
+from rowlaw.errors import RowlawError
 
 
 def brute(edges, vertices, forbidden=()):
@@ -104,6 +106,30 @@ def test_any_edges(problem, few_words, threads):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert found.complete
     assert as_bits(found.sets) == brute(edges, vertices, forbidden)
+
+
+@given(loose(max_vertices=20, max_edges=14), st.integers(0, 40), st.integers(1, 2), st.booleans())
+def test_a_search_that_finds_too_much_gives_up(problem, most, threads, wide):
+    edges, vertices, forbidden = problem
+    if wide:  # beyond a word
+        vertices += 64
+        edges = [edge << 60 | edge & 1 for edge in edges]
+        forbidden = [some << 60 for some in forbidden]
+    before, hypergraph.MOST_SETS = hypergraph.MOST_SETS, most
+    try:
+        with settings_of(ALONE=0, KEPT_SETS=10, SLICE=64):
+            found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
+    finally:
+        hypergraph.MOST_SETS = before
+    expected = berge(edges, forbidden)
+    if found.complete:
+        assert as_bits(found.all) == expected
+    else:
+        assert len(expected) > most
+        assert len(found.sets) <= 10
+        assert set(as_bits(found.sets)) <= set(expected)
+        with pytest.raises(RowlawError, match="MANY_RULES"):
+            _ = found.all
 
 
 @given(loose(max_vertices=20, max_edges=14), st.sampled_from([0, 1024]), st.integers(1, 2))

@@ -14,7 +14,9 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.torture.outcome import Outcome
@@ -75,8 +77,15 @@ def shapes(minutes: float, _seed: int, _: int | None) -> Outcome:
 
 
 Part = Callable[[float, int, int | None], Outcome]
-PARTS: dict[str, Part] = {part.__name__: part for part in (cases, kills, state, cluster, faults, hostile, shapes)}
+PARTS: dict[str, Part] = {run.__name__: run for run in (cases, kills, state, cluster, faults, hostile, shapes)}
 ALONE: dict[str, Part] = {"apply": apply}  # a piece of another part
+
+
+def part(name: str, minutes: float, seed: int, chunk: int | None) -> Outcome:
+    began = time.monotonic()
+    outcome = {**PARTS, **ALONE}[name](minutes, seed, chunk)
+    outcome.seconds = time.monotonic() - began
+    return outcome
 
 
 def main() -> int:
@@ -93,9 +102,9 @@ def main() -> int:
     began, outcomes = time.monotonic(), []
     for name in chosen.parts or PARTS:
         print(f"{name} ...", flush=True)
-        start = time.monotonic()
-        outcome = {**PARTS, **ALONE}[name](chosen.minutes, chosen.seed, chosen.chunk)
-        outcome.seconds = time.monotonic() - start
+        # in a process of its own: the memory of one part would count as that of commands which the next one starts
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            outcome = process.submit(part, name, chosen.minutes, chosen.seed, chosen.chunk).result()
         outcomes.append(outcome)
         print(f"  {outcome.what}: {outcome.cases:,} cases in {outcome.seconds:.0f} s, {len(outcome.failures)} failures", flush=True)
         for failure in outcome.failures:

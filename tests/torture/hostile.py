@@ -144,7 +144,7 @@ def cell_contents(outcome: Outcome) -> int:
         for format in ("table", "json", "csv", "markdown", "junit", "github"):
             expect(outcome, ("check", table, "--rule", "fd (zip) -> city", "--rule", "key (city)", "--format", format), (0, 1))
         expect(outcome, ("check", table, "--rule", "fd (zip) -> city", "--violations", "cells-broken.parquet"), (0, 1))
-        expect(outcome, ("discover", table, "--constants", "0.01", "--columns", "city", "--rules", "cells.yaml"), (0,))
+        expect(outcome, ("discover", table, "--constants", "0.01", "--no-cross", "--rules", "cells.yaml", "--time-limit", "5"), (0,))
         expect(outcome, ("check", table, "cells.yaml"), (0,))
         expect(outcome, ("report", table, "cells.yaml", "--out", "cells.html"), (0,))
         expect(outcome, ("explain", table, "fd (zip) -> city", "--rules", "cells.yaml"), (0, 1))

@@ -12,7 +12,9 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
-from rowlaw.cli.app import app
+import rowlaw
+from rowlaw.cli import discover
+from rowlaw.cli.app import app, main
 
 ROWLAW = str(Path(sys.executable).with_name("rowlaw"))
 
@@ -122,6 +124,22 @@ def test_discover(people):
     assert "minimal rules over" in shown.stdout
     again = run("check", "people.csv", "laws.yaml", cwd=people)
     assert again.returncode == 0, again.stdout
+
+
+def test_discover_more_than_anybody_lays_out(people, monkeypatch, capsys):
+    """The first rules in a table, the others a line each; none is left out."""
+    monkeypatch.chdir(people)
+    monkeypatch.setattr(discover, "LAID_OUT", 2)
+    monkeypatch.setattr("sys.argv", ["rowlaw", "discover", "people.csv", "--quiet"])
+    found = rowlaw.discover("people.csv", progress=False)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    lines = capsys.readouterr().out.split("\n")
+    hidden = {id for ids in found.folded.values() for id in ids}
+    plain = [rule for rule in found if rule.id not in hidden][2:]
+    assert len(plain) > 2
+    assert all(f"{rule.id}  {rule.score:.2f}  {rule.rule}" in lines for rule in plain)
 
 
 def test_discover_as_json(people):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import rowlaw
-from rowlaw.discovery import deadline, denial
+from rowlaw.discovery import deadline, denial, hypergraph, search
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.goals import Goals
 from rowlaw.errors import RowlawError
@@ -186,6 +186,31 @@ def test_found_too_late_for_a_long_list(kinds, monkeypatch):
     assert "the shortest 5 of" in found.why
     assert 0 < len(found) <= 5 < whole.total
     assert set(rowlaw.check(STAFF, found).counts.values()) == {0}
+
+
+@pytest.mark.parametrize("kinds", [["dc"], ["fd"]])
+def test_more_rules_than_can_be_kept(kinds, monkeypatch):
+    """The smallest of those found by then come, proven, and it is said why there are no more."""
+    monkeypatch.setattr(hypergraph, "MOST_SETS", 3)
+    monkeypatch.setattr(search, "SLICE", 64)
+    random = np.random.default_rng(5)
+    table = pa.table({f"c{i}": random.integers(0, 4, 200) for i in range(10)})
+    found = rowlaw.discover(table, kinds=kinds, cross=False, progress=False)
+    assert found.partial
+    assert len(found)
+    assert "name fewer columns" in found.why
+    assert set(rowlaw.check(table, found).counts.values()) == {0}
+
+
+def test_the_limit_holds_where_every_value_is_a_literal(monkeypatch):
+    """Millions of rules are found in seconds; what is made of them is bounded as well."""
+    monkeypatch.setattr(deadline, "LATE_RULES", 200)
+    names = [f"name {i}" for i in range(50)]
+    table = pa.table({"id": range(50), "a": names, "b": names[::-1]})
+    found = rowlaw.discover(table, kinds=["dc"], constants=0.01, cross=False, time_limit=2, progress=False)
+    assert found.partial
+    assert 0 < len(found) <= 200
+    assert set(rowlaw.check(table, found).counts.values()) == {0}
 
 
 @pytest.mark.parametrize("rows", [0, 1])

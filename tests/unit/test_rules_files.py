@@ -145,6 +145,13 @@ def test_files_that_cannot_be_read(tmp_path, write, monkeypatch):
         load(path)
 
 
+def test_a_file_of_a_very_long_discovery_is_read_again(tmp_path):
+    """Twenty megabytes, most of them in reasons, which are quick to read."""
+    rules = RuleSet.of([NamedRule(f"R{n}", parse(f"key (c{n})"), because="x" * 1_000_000) for n in range(20)])
+    rules.save(tmp_path / "laws.yaml")
+    assert load(tmp_path / "laws.yaml") == rules
+
+
 def test_save_reads_well(tmp_path):
     path = tmp_path / "laws.yaml"
     rules = [

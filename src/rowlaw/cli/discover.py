@@ -13,7 +13,9 @@ from rowlaw.cli.formats import rules_csv, rules_markdown
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page, command
 from rowlaw.discovery import Discovery, discover
+from rowlaw.rules import NamedRule
 
+LAID_OUT = 500  # rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
 WIDE = 120  # columns when the output is not a terminal
 
 
@@ -44,15 +46,14 @@ def _written(found: Discovery, format: str, out: str | None) -> str:
 def _text(found: Discovery, out: str | None) -> str:
     console = Page(out, WIDE)
     hidden = {id for ids in found.folded.values() for id in ids}
+    shown = [rule for rule in found if rule.id not in hidden]
     table = Table("rule", "score", "law", "why", box=None, pad_edge=False, header_style="bold")
-    for rule in found:
-        if rule.id in hidden:
-            continue
+    for rule in shown[:LAID_OUT]:
         more = f" (restated by {', '.join(found.folded[rule.id])})" if rule.id in found.folded else ""
-        error = f" Broken by {rule.error:.2g} of the pairs." if rule.error else ""
         law = Text(str(rule.rule)) + Text(more, style="dim")
-        table.add_row(rule.id, f"{rule.score:.2f}", law, Text((rule.because or "") + error))
+        table.add_row(rule.id, f"{rule.score:.2f}", law, Text((rule.because or "") + _error(rule)))
     console.print(table)
+    console.lines(f"{rule.id}  {rule.score:.2f}  {rule.rule}{_error(rule)}" for rule in shown[LAID_OUT:])
     if found.near_misses:
         console.print(Text("\nnear misses", style="bold"))
         misses = Table("pairs", "law", box=None, pad_edge=False, header_style="dim")
@@ -61,8 +62,12 @@ def _text(found: Discovery, out: str | None) -> str:
         console.print(misses)
     took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in found.seconds.items())
     partial = ", stopped early: what is listed is proven, others may be missing" if found.partial else ""
-    shown = f"{len(found):,} of " if len(found) < found.total else ""
-    summary = f"{shown}{found.total:,} minimal rules over {found.predicates} predicates in {found.rows:,} rows{partial}"
+    part = f"{len(found):,} of " if len(found) < found.total else ""
+    summary = f"{part}{found.total:,} minimal rules over {found.predicates} predicates in {found.rows:,} rows{partial}"
     console.print(Text(f"\n{summary}\nstrategy {found.strategy}: {found.why}\n{took}", style="dim"), soft_wrap=True)
     console.print(Text(f"again: {command()}", style="dim"), soft_wrap=True)
     return console.text
+
+
+def _error(rule: NamedRule) -> str:
+    return f" Broken by {rule.error:.2g} of the pairs." if rule.error else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shlex
 import sys
+from collections.abc import Iterable
 
 from rich.console import Console
 
@@ -22,6 +23,10 @@ class Page(Console):
             highlight=False,
             color_system="auto" if terminal else None,
         )
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Print lines as they are, tens of thousands at once: laying them out would take seconds."""
+        self._kept.writelines(f"{line}\n" for line in lines)
 
     @property
     def text(self) -> str:

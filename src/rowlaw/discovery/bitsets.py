@@ -73,6 +73,14 @@ def without_repeats(sets: np.ndarray) -> np.ndarray:
     return sets[np.delete(order, again)]
 
 
+def smallest(sets: np.ndarray, most: int) -> np.ndarray:
+    """At most so many sets, those of the fewest vertices, in the order they came in."""
+    if len(sets) <= most:
+        return sets
+    sizes = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    return sets[np.sort(np.argsort(sizes, kind="stable")[:most])]
+
+
 def mirrored(sets: np.ndarray, exchange: np.ndarray) -> np.ndarray:
     """The images of sets under a permutation of the vertices."""
     return _images(exchange.astype(np.int64).tobytes(), sets.shape[1]).united(sets)

@@ -27,6 +27,7 @@ class Deadline:
 
     moment: float = math.inf
     stopped: bool = False
+    cause: str = ""  # why work was cut short, if it was not for time
     _flags: list[np.ndarray] = field(default_factory=list, repr=False)
 
     @staticmethod
@@ -41,6 +42,11 @@ class Deadline:
         if not self.stopped and time.monotonic() >= self.moment:
             self.stopped = True
         return self.stopped
+
+    def stop(self, cause: str) -> None:
+        """It is time to stop for another reason, unless it is already."""
+        if not self.passed:
+            self.stopped, self.cause = True, cause
 
     @property
     def left(self) -> float:

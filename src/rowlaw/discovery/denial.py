@@ -18,8 +18,10 @@ import numpy as np
 
 from rowlaw.discovery.approximate import ASKED_AT_ONCE, Counting, approximate_sets
 from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.bitsets import smallest
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Hypergraph, refine
+from rowlaw.discovery.hypergraph import TOO_MANY, Hypergraph
+from rowlaw.discovery.search import refine
 from rowlaw.discovery.shared import sampled, searched
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
@@ -74,9 +76,8 @@ def discover_denials(
     found.partial = run.deadline.stopped
     room = run.deadline.room(len(found.sets))
     if room < len(found.sets):
-        found.why += f"; no time to list more than the shortest {room:,} of {len(found.sets):,} rules"
-        sizes = np.bitwise_count(found.sets).sum(axis=1, dtype=np.int64)
-        found.sets = found.sets[np.sort(np.argsort(sizes, kind="stable")[:room])]
+        found.why += f"; no time to list more than the shortest {room:,} of the rules found"
+        found.sets = smallest(found.sets, room)
     found.denials = found.atoms.denials(found.sets)
     if not found.atoms.weak:
         found.denials = minimal(found.denials)
@@ -107,8 +108,10 @@ class Search:
         """Take new edges into account."""
         known, self.edges = len(self.edges), np.concatenate((self.edges, edges))
         found = refine(self._graph(self.edges), self.sets, known, self._stop, cores())
-        if found.complete:  # else time is up, and what was proven among the sets before stays
+        if found.complete:
             self.sets = found.sets
+        else:  # what was proven among the sets before stays
+            self.deadline.stop(TOO_MANY)
 
     def _graph(self, edges: np.ndarray) -> Hypergraph:
         return Hypergraph(edges, len(self.atoms.predicates), self.atoms.forbidden, self.atoms.exchange)

@@ -103,9 +103,7 @@ class Exact:
         with self.progress.phase("differences"):
             self.complete = self.differences.add_all(fold(self.engine.relation, self.goals.names), self.deadline)
         if not self.complete:
-            if not self.deadline.passed:
-                self.why += f"; {self.goals.columns:,} columns have difference sets for more than {MEMORY >> 30} GiB: name fewer columns"
-            self.deadline.stopped = True
+            self.deadline.stop(f"{self.goals.columns:,} columns have difference sets for more than {MEMORY >> 30} GiB: name fewer columns")
 
     def _pairs_are_quicker(self, goals: Sequence[Goal]) -> bool:
         """Whether comparing all pairs is quicker than validating what the search proposes."""

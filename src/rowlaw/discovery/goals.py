@@ -11,7 +11,8 @@ import numpy as np
 
 from rowlaw.discovery.bitsets import pack, unpack, word_count
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets
+from rowlaw.discovery.hypergraph import TOO_MANY, Hypergraph
+from rowlaw.discovery.search import minimal_hitting_sets
 from rowlaw.discovery.together import Dependency
 from rowlaw.engine.contexts import Target
 from rowlaw.kernels.differences import holds_any
@@ -100,6 +101,8 @@ class Goals:
                 goal.sets, goal.searched = goal.sets[:0], seen
                 return
             found = minimal_hitting_sets(Hypergraph(edges, self.columns), lambda: self.deadline.passed)
+            if not found.complete:
+                self.deadline.stop(TOO_MANY)
             if goal.searched and not found.complete:  # time is up: what was proven among the sets before stays
                 return
             goal.searched = seen if found.complete else b""

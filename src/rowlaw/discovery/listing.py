@@ -68,7 +68,7 @@ class Listing:
             columns=tuple(c.name for c in relation.columns),
             predicates=self.predicates,
             strategy=self._said("strategy"),
-            why=self._said("why"),
+            why="; ".join(filter(None, (self._said("why"), self.deadline.cause))),
             partial=any(found.partial for found in (self.dependencies, self.denials) if found is not None),
             total=len(order),
             folded=folded,
@@ -82,7 +82,7 @@ class Listing:
         dependencies = self.dependencies.rules if self.dependencies else []
         room = self.deadline.room(len(dependencies))
         if self.dependencies and room < len(dependencies):
-            self.dependencies.why += f"; no time to list more than the shortest {room:,} of {len(dependencies):,} rules"
+            self.dependencies.why += f"; no time to list more than the shortest {room:,} of the rules found"
             dependencies = sorted(dependencies, key=lambda rule: len(rule.columns))[:room]
         denials = self.denials.denials if self.denials else []
         rules = listed(dependencies, denials, exact=not self.error) if dependencies else list(denials)

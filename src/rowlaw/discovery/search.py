@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
-from threading import Event
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from rowlaw.discovery.bitsets import bits_of, distinct, mirrored, one_of_each, without_repeats, word_count, words_of
+from rowlaw.discovery.bitsets import bits_of, distinct, mirrored, one_of_each, smallest, without_repeats, words_of
+from rowlaw.discovery.hypergraph import Branch, Found, Hypergraph, Limit, Stop, never
 from rowlaw.kernels import hitting, hitting_edges
 from rowlaw.kernels import hitting_state as state
 from rowlaw.kernels.hitting_state import Task
@@ -31,73 +31,32 @@ PARTS = 16  # parts of the work for each thread
 FEW_WORDS = 64  # bitmaps this short are always worth it
 QUARTERS = 4  # quarters of a word for each listed edge: longer bitmaps are not worth it
 RESTART = 4096  # sets broken by new edges beyond which refining costs more than searching anew
+KEPT_SETS = 1 << 16  # of a search that gave up, the smallest: nobody lists more
 COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
 
-Stop = Callable[[], bool]
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-def never() -> bool:
-    """Nobody wants to stop."""
-    return False
-
-
-class Branch(NamedTuple):
-    """All minimal hitting sets that hold ``chosen`` and besides it only ``candidates`` (both ``uint64[words]``)."""
-
-    chosen: np.ndarray
-    candidates: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Hypergraph:
-    """Edges (``uint64[edges, words]``) over ``vertices``. No set that holds a ``forbidden`` one is wanted.
-
-    ``exchange`` (an involution of the vertices, ``int64[vertices]``) maps edges to edges and forbidden sets to forbidden sets; of
-    two sets that it maps to each other only one is wanted. ``lean``: edges that hold another one have been left out already.
-    """
-
-    edges: np.ndarray
-    vertices: int
-    forbidden: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
-    exchange: np.ndarray | None = None
-    lean: bool = False
-
-    def __post_init__(self) -> None:
-        words = word_count(self.vertices)
-        object.__setattr__(self, "edges", np.ascontiguousarray(self.edges, np.uint64).reshape(-1, words))
-        object.__setattr__(self, "forbidden", np.ascontiguousarray(self.forbidden, np.uint64).reshape(-1, words))
-
-    @property
-    def whole(self) -> Branch:
-        """The branch of all sets."""
-        everything = words_of([0, (1 << self.vertices) - 1], word_count(self.vertices))
-        return Branch(everything[0], everything[1])
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Found:
-    """``sets`` (``uint64[sets, words]``) are minimal hitting sets; ``complete`` says that they are all."""
-
-    sets: np.ndarray
-    complete: bool
-    nodes: int
 
 
 def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1) -> Found:
     """All minimal hitting sets, each once, in no particular order. ``stop`` is asked now and then.
 
-    Time is that of the search tree (see :mod:`rowlaw.kernels.hitting`), space that of the edges and the result.
+    Time is that of the search tree (see :mod:`rowlaw.kernels.hitting`), space that of the edges and the result. A search that is stopped,
+    or finds too much, is not complete, and the smallest sets found are kept.
     """
+    limit = Limit(stop)
     if graph.vertices <= 64:
-        return _one_of_each(graph, search(graph, graph.whole, stop, threads))
-    return _one_of_each(graph, _search_wide(graph if stop() else _lean(graph), stop, threads))
+        found = _search(graph, graph.whole, limit, threads)
+    else:
+        found = _search_wide(graph if limit() else _lean(graph), limit, threads)
+    if not found.complete:
+        found = replace(found, sets=smallest(found.sets, KEPT_SETS))
+    return _one_of_each(graph, found)
 
 
-def search(graph: Hypergraph, branch: Branch, stop: Stop = never, threads: int = 1) -> Found:
+def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -> Found:
     """The sets of a branch of at most 64 candidates. Both of two sets that mirror each other may be among them."""
-    if stop():
+    if limit():
         return _nothing(graph, complete=False)
     run = _Run.start(graph, branch)
     if run is None:
@@ -108,17 +67,17 @@ def search(graph: Hypergraph, branch: Branch, stop: Stop = never, threads: int =
     if not run.in_boxes and not graph.lean:
         before, graph = len(graph.edges), _lean(graph)
         if len(graph.edges) < before:
-            return search(graph, branch, stop, threads)
+            return _search(graph, branch, limit, threads)
     opened = run.count
     if threads > 1:
         run.advance(ALONE)
         if not run.done:
             return (
-                run.in_parts(opened, stop, threads)
+                run.in_parts(opened, limit, threads)
                 if run.in_boxes
-                else _search_all(graph, _grown_branches(graph, branch, PARTS * threads), stop, threads)
+                else _search_all(graph, _grown_branches(graph, branch, PARTS * threads), limit, threads)
             )
-    return run.found(complete=run.finish(stop))
+    return run.found(complete=run.finish(limit))
 
 
 def branches(graph: Hypergraph, many: int) -> list[Branch]:
@@ -131,9 +90,13 @@ def branches(graph: Hypergraph, many: int) -> list[Branch]:
 
 def search_branch(graph: Hypergraph, branch: Branch, stop: Stop = never) -> Found:
     """The sets of any branch; of mirrored ones maybe both (see :func:`one_of_each`)."""
+    return _search_any(graph, branch, Limit(stop))
+
+
+def _search_any(graph: Hypergraph, branch: Branch, limit: Limit) -> Found:
     if bits_of(branch.candidates).bit_count() <= 64:
-        return search(graph, branch, stop)
-    return _search_wide(graph, stop, 1, branch)
+        return _search(graph, branch, limit)
+    return _search_wide(graph, limit, 1, branch)
 
 
 def minimal_edges(edges: np.ndarray) -> np.ndarray:
@@ -243,12 +206,14 @@ class _Run:
                 self.done = status == state.DONE
                 return
 
-    def finish(self, stop: Stop) -> bool:
+    def finish(self, limit: Limit) -> bool:
         """Goes on to the end, or until it is time to stop; whether the end was reached."""
         while not self.done:
-            if stop():
+            if limit():
                 return False
+            before = self.count
             self.advance(SLICE)
+            limit.found(self.count - before)
         return True
 
     def found(self, complete: bool, first: int = 0) -> Found:
@@ -257,7 +222,7 @@ class _Run:
         hitting.name(found, self.branch.chosen, self.branch.candidates, sets)
         return Found(sets, complete, int(self.task.numbers[state.NODES]))
 
-    def in_parts(self, opened: int, stop: Stop, threads: int) -> Found:
+    def in_parts(self, opened: int, limit: Limit, threads: int) -> Found:
         """Searches the boxes again from the start in threads, a part for each choice of the first columns.
 
         ``opened`` is how many sets had been found when the search was opened: those stay.
@@ -271,11 +236,11 @@ class _Run:
             parts *= len(sizes[-1])
         todo = iter(list(product(*sizes)))
 
-        def work(run: _Run, stop: Stop) -> bool:
-            return all(run._part(path, stop) for path in todo)  # the iterator is shared: each thread takes the next part
+        def work(run: _Run) -> bool:
+            return all(run._part(path, limit) for path in todo)  # the iterator is shared: each thread takes the next part
 
         runs = [self, *(self._copy() for _ in range(threads - 1))]
-        complete = _in_threads(work, runs, stop, threads)
+        complete = _in_threads(work, runs, limit, threads)
         finds = [run.found(complete=True) for run in runs]
         found = _together(finds)
         return found if all(complete) else replace(found, complete=False)
@@ -285,7 +250,7 @@ class _Run:
         copy.task.numbers[state.FOUND] = 0
         return copy
 
-    def _part(self, path: tuple[int, ...], stop: Stop) -> bool:
+    def _part(self, path: tuple[int, ...], limit: Limit) -> bool:
         levels = self.task.levels
         for level, choice in enumerate(path):
             levels[level, state.L_ONLY] = choice
@@ -293,7 +258,7 @@ class _Run:
             levels[level, state.L_SILENT] = any(path[level + 1 :])
         levels[0, state.L_CHOICE], self.task.numbers[state.LEVEL] = 0, 0
         self.done = False
-        return self.finish(stop)
+        return self.finish(limit)
 
 
 def _task(edges: int, vertices: int, chosen: int, forbidden: np.ndarray, exchange: np.ndarray) -> Task:
@@ -394,18 +359,13 @@ def _grown_branches(graph: Hypergraph, branch: Branch, many: int) -> list[Branch
     return large[::-1] + small
 
 
-def _in_threads(work: Callable[[T, Stop], R], items: list[T], stop: Stop, threads: int) -> list[R]:
-    """``[work(item, stop) for item in items]``; an exception here, such as Ctrl-C, stops all."""
-    halted = Event()
-
-    def halting() -> bool:
-        return halted.is_set() or stop()
-
+def _in_threads(work: Callable[[T], R], items: list[T], limit: Limit, threads: int) -> list[R]:
+    """``[work(item) for item in items]``; an exception here, such as Ctrl-C, stops all."""
     with ThreadPoolExecutor(threads) as pool:
         try:
-            return list(pool.map(lambda item: work(item, halting), items))
+            return list(pool.map(work, items))
         except BaseException:
-            halted.set()
+            limit.halt()
             raise
 
 
@@ -413,16 +373,16 @@ def _together(finds: list[Found]) -> Found:
     return Found(np.concatenate([f.sets for f in finds]), all(f.complete for f in finds), sum(f.nodes for f in finds))
 
 
-def _search_all(graph: Hypergraph, todo: list[Branch], stop: Stop, threads: int) -> Found:
-    return _together([_nothing(graph), *_in_threads(lambda branch, stop: search_branch(graph, branch, stop), todo, stop, threads)])
+def _search_all(graph: Hypergraph, todo: list[Branch], limit: Limit, threads: int) -> Found:
+    return _together([_nothing(graph), *_in_threads(lambda branch: _search_any(graph, branch, limit), todo, limit, threads)])
 
 
-def _search_wide(graph: Hypergraph, stop: Stop, threads: int, branch: Branch | None = None) -> Found:
+def _search_wide(graph: Hypergraph, limit: Limit, threads: int, branch: Branch | None = None) -> Found:
     """Splits branches until they have 64 candidates or fewer, and searches those, many at a time."""
     stack, narrow = [branch or graph.whole], []
     finds = [_nothing(graph)]
     while stack:
-        if stop():
+        if limit():
             return replace(_together(finds), complete=False)
         top = stack.pop()
         if bits_of(top.candidates).bit_count() > 64:
@@ -430,6 +390,6 @@ def _search_wide(graph: Hypergraph, stop: Stop, threads: int, branch: Branch | N
         else:
             narrow.append(top)
         if narrow and (len(narrow) >= PARTS * threads or not stack):
-            finds.append(_search_all(graph, narrow, stop, threads))
+            finds.append(_search_all(graph, narrow, limit, threads))
             narrow = []
     return _together(finds)

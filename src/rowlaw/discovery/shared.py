@@ -6,6 +6,7 @@ they are found, and branches have every rule between them exactly once.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from rowlaw.discovery.bitsets import one_of_each
 from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.search import Branch, Found, Hypergraph, branches, minimal_hitting_sets, search_branch
+from rowlaw.discovery.hypergraph import TOO_MANY, Branch, Found, Hypergraph
+from rowlaw.discovery.search import branches, minimal_hitting_sets, search_branch
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import MOST_ROWS, Sampler
 from rowlaw.evidence.slots import Slots
@@ -64,14 +66,13 @@ class Searching:
 
 def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndarray:
     """All minimal hitting sets, one of each two that mirror each other; of a long search each worker of a cluster takes branches."""
-    if not isinstance(workers, SparkTasks):
-        return minimal_hitting_sets(graph, lambda: deadline.passed, cores()).sets
-    if ALONE:
-        until = time.monotonic() + ALONE
-        found = minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() > until, cores())
-        if found.complete or deadline.passed:
-            return found.sets
+    until = time.monotonic() + ALONE if isinstance(workers, SparkTasks) else math.inf
+    found = minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() >= until, cores())
+    if found.complete or deadline.passed or not isinstance(workers, SparkTasks):
+        if not found.complete:
+            deadline.stop(TOO_MANY)
+        return found.sets
     parts = workers.map(Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules")
     if not all(part.complete for part in parts):
-        deadline.stopped = True
+        deadline.stop(TOO_MANY)
     return one_of_each(np.concatenate([part.sets for part in parts]), graph.exchange)

@@ -19,7 +19,8 @@ from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, discover_denials
-from rowlaw.discovery.search import Hypergraph, minimal_hitting_sets, refine
+from rowlaw.discovery.hypergraph import Hypergraph
+from rowlaw.discovery.search import minimal_hitting_sets, refine
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.cells import Cells, loose_slots
@@ -264,7 +265,7 @@ class Denying:
     def _search(self) -> None:
         if not self.error:
             began = time.perf_counter()
-            self.sets = self.atoms.one_of_each(minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).sets)
+            self.sets = self.atoms.one_of_each(minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).all)
             self._search_seconds = time.perf_counter() - began
 
     def _refine(self, known: np.ndarray, fresh: np.ndarray) -> None:
@@ -278,7 +279,7 @@ class Denying:
         if broken * len(old) * REFINE > (self._search_seconds or len(old) * SEARCH):
             self._search()
         else:
-            self.sets = self.atoms.one_of_each(refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).sets)
+            self.sets = self.atoms.one_of_each(refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all)
 
     def _approximate(self, living: int) -> None:
         pairs = living * (living - 1)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowlaw.discovery.bitsets import distinct, unpack, word_count
-from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, refine
+from rowlaw.discovery.hypergraph import Hypergraph
+from rowlaw.discovery.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.engine.contexts import Contexts, Question, Target, ask
 from rowlaw.engine.engine import Engine
 from rowlaw.kernels.differences import holds_any
@@ -162,7 +163,7 @@ class Depending:
             edges = {edge.tobytes() for edge in goal.edges}
             if any(edge.tobytes() in edges for edge in _edges(goal.target, *went)):
                 goal.edges = minimal_edges(_edges(goal.target, *holds))
-                goal.sets = minimal_hitting_sets(Hypergraph(goal.edges, len(self.names))).sets
+                goal.sets = minimal_hitting_sets(Hypergraph(goal.edges, len(self.names))).all
         self._converse(table, alive, proven)
         return lost[~self.ledger.holds[lost]]
 
@@ -205,7 +206,7 @@ class Depending:
             new = new[missed] if len(new) else new
             if len(new):
                 graph = Hypergraph(np.concatenate((goal.edges, new)), len(self.names))
-                goal.sets = refine(graph, goal.sets, len(goal.edges)).sets if len(goal.edges) else minimal_hitting_sets(graph).sets
+                goal.sets = (refine(graph, goal.sets, len(goal.edges)) if len(goal.edges) else minimal_hitting_sets(graph)).all
                 goal.edges = minimal_edges(graph.edges)
 
     def _differing(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -296,7 +297,7 @@ class Depending:
         outcomes, differing = self._differing(np.flatnonzero(self.ledger.holds))
         for goal in self.goals:
             graph = Hypergraph(_edges(goal.target, outcomes, differing), len(self.names))
-            assert {s.tobytes() for s in minimal_hitting_sets(graph).sets} == {s.tobytes() for s in goal.sets}
+            assert {s.tobytes() for s in minimal_hitting_sets(graph).all} == {s.tobytes() for s in goal.sets}
 
 
 def _speaking(target: Target, outcomes: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowlaw.discovery.bitsets import distinct, pack, unpack, word_count
-from rowlaw.discovery.search import Hypergraph, minimal_edges, minimal_hitting_sets, refine
+from rowlaw.discovery.hypergraph import Hypergraph
+from rowlaw.discovery.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.equality import EqualityIndex
@@ -223,7 +224,7 @@ class Uniques:
         """Uniques that hit new difference sets too; the old ones are what the maximal non-uniques leave out."""
         old = self._complements(self._non_uniques())
         graph = Hypergraph(np.concatenate((old, edges)), len(self.names))
-        self.sets = refine(graph, self.sets, len(old)).sets
+        self.sets = refine(graph, self.sets, len(old)).all
         self._non = None
 
     def _non_uniques(self) -> np.ndarray:
@@ -232,7 +233,7 @@ class Uniques:
             if not self.sets.any() and len(self.sets) == 1:  # no columns at all tell rows apart: there are no two rows
                 self._non = self.sets[:0]
             else:
-                self._non = self._complements(minimal_hitting_sets(Hypergraph(self.sets, len(self.names))).sets)
+                self._non = self._complements(minimal_hitting_sets(Hypergraph(self.sets, len(self.names))).all)
         return self._non
 
     def _complements(self, sets: np.ndarray) -> np.ndarray:
@@ -378,7 +379,7 @@ class Uniques:
         for order in islice(self.cells.orders(rows), NEIGHBOURS * len(self.names) if len(rows) > 1 else 0):
             found.append(self._differences(np.stack((order[1:], order[:-1]), axis=1)))
         edges = minimal_edges(np.concatenate(found))
-        self.sets = minimal_hitting_sets(Hypergraph(edges, len(self.names))).sets
+        self.sets = minimal_hitting_sets(Hypergraph(edges, len(self.names))).all
         proven: set[tuple[int, ...]] = set()
         while True:
             pairs = []
@@ -392,7 +393,7 @@ class Uniques:
             if not pairs:
                 return
             new = self._differences(np.array(pairs, np.int64))
-            self.sets = refine(Hypergraph(np.concatenate((edges, new)), len(self.names)), self.sets, len(edges)).sets
+            self.sets = refine(Hypergraph(np.concatenate((edges, new)), len(self.names)), self.sets, len(edges)).all
             edges = minimal_edges(np.concatenate((edges, new)))
 
     def _check(self, alive: np.ndarray) -> None:

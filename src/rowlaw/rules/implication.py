@@ -61,17 +61,17 @@ def is_trivial(denial: Denial) -> bool:
     Method: operands are nodes, ``<=`` is an edge and ``=`` is two. Nodes on one cycle are equal; the predicates contradict each other
     exactly when a ``<`` or a ``!=`` joins two equal nodes.
     """
-    edges: dict[Operand, list[Operand]] = {}
-    apart: list[tuple[Operand, Operand]] = []  # operands that differ, by `<`, `>` or `!=`
-    for p in denial.predicates:
-        edges.setdefault(p.left, [])
-        edges.setdefault(p.right, [])
+    # what is only said to differ from others is on no cycle
+    joining = [p for p in denial.predicates if p.op != Op.NE or p.left == p.right]
+    edges: dict[Operand, list[Operand]] = {operand: [] for p in joining for operand in (p.left, p.right)}
+    for p in joining:
         if p.op in (Op.LT, Op.LE, Op.EQ):
             edges[p.left].append(p.right)
         if p.op in (Op.GT, Op.GE, Op.EQ):
             edges[p.right].append(p.left)
-        if not p.op & Op.EQ:
-            apart.append((p.left, p.right))
+    apart: list[tuple[Operand, Operand]] = [
+        (p.left, p.right) for p in denial.predicates if not p.op & Op.EQ and p.left in edges and p.right in edges
+    ]
     for smaller, larger in _neighbours(edges):
         edges[smaller].append(larger)
         apart.append((smaller, larger))
