@@ -1,10 +1,15 @@
 """Settings for all tests."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("ROWLAW_CDS", "use")  # tests are quicker with a class archive, and never make one in the background
+
+# What runs in the background of a script may have been told to ignore Ctrl-C, and would tell so the commands that tests start and stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No deadline: a test never depends on the time it takes. In CI the same examples are tried every time.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])

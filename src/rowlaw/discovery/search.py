@@ -21,7 +21,7 @@ import numpy as np
 
 from rowlaw.discovery.bitsets import bits_of, distinct, mirrored, one_of_each, smallest, without_repeats, words_of
 from rowlaw.discovery.hypergraph import Branch, Found, Hypergraph, Limit, Stop, never
-from rowlaw.kernels import hitting, hitting_edges
+from rowlaw.kernels import hitting, hitting_edges, hitting_refine
 from rowlaw.kernels import hitting_state as state
 from rowlaw.kernels.hitting_state import Task
 
@@ -30,7 +30,7 @@ ALONE = 1 << 22  # words of work that one thread does before others are called: 
 PARTS = 16  # parts of the work for each thread
 FEW_WORDS = 64  # bitmaps this short are always worth it
 QUARTERS = 4  # quarters of a word for each listed edge: longer bitmaps are not worth it
-RESTART = 4096  # sets broken by new edges beyond which refining costs more than searching anew
+RESTART = 1 << 14  # sets broken by new edges, and made on the way, beyond which refining costs more than searching anew
 KEPT_SETS = 1 << 16  # of a search that gave up, the smallest: nobody lists more
 COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
 
@@ -115,34 +115,29 @@ def minimal_edges(edges: np.ndarray) -> np.ndarray:
 def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, threads: int = 1) -> Found:
     """From all minimal hitting sets of the first ``known`` edges of a graph to those of all its edges.
 
-    Berge's algorithm, an edge at a time, with minimality tested against the edges: ``O(known)`` for each set that misses a
-    new edge, nothing for the others. If too many do, the search starts anew. (With ``exchange``: the new edges need not
-    come in both directions, and the result has both of them in mind.)
+    Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.kernels.hitting_refine` says. If they are too many,
+    the search starts anew. (With ``exchange``: the new edges need not come in both directions, and the result has both of them in mind.)
     """
     if graph.exchange is not None:
         sets = distinct(np.concatenate([sets, mirrored(sets, graph.exchange)]))
         new = graph.edges[known:]
         graph = replace(graph, edges=np.concatenate([graph.edges[:known], distinct(np.concatenate([new, mirrored(new, graph.exchange)]))]))
-    missed = 0
-    for k in range(known, len(graph.edges)):
-        edge = graph.edges[k]
-        missed += len(sets) - int(np.count_nonzero((sets & edge).any(axis=1)))
-        if missed > RESTART:
-            return minimal_hitting_sets(graph, stop, threads)
-        if stop():
-            return Found(sets[:0], complete=False, nodes=0)
-        sets = _with_edge(graph, k, sets)
-    return _one_of_each(graph, Found(sets, complete=True, nodes=missed))
+    missing = hitting_refine.missing(graph.edges, known, sets, RESTART)
+    broken = sets[missing]
+    if stop():
+        return _nothing(graph, complete=False)
+    if len(broken) > RESTART:
+        return minimal_hitting_sets(graph, stop, threads)
+    hits = hitting_refine.bitmaps(graph.edges, graph.vertices)
 
+    def work(part: np.ndarray) -> tuple[np.ndarray, int]:
+        return hitting_refine.extended(hits, graph.edges, known, part, graph.forbidden, RESTART // threads)  # type: ignore[no-any-return]
 
-def _with_edge(graph: Hypergraph, k: int, sets: np.ndarray) -> np.ndarray:
-    room = len(sets) + 64
-    while True:
-        out = np.empty((room, sets.shape[1]), np.uint64)
-        n = hitting_edges.add_edge(graph.edges[:k], graph.edges[k], sets, graph.forbidden, out)
-        if n <= room:
-            return out[:n]
-        room = n
+    parts = _in_threads(work, [broken[i::threads] for i in range(threads)], Limit(stop), threads)
+    if any(nodes > RESTART // threads for _, nodes in parts):
+        return minimal_hitting_sets(graph, stop, threads)
+    found = np.concatenate([sets[~missing], *(part for part, _ in parts)])
+    return _one_of_each(graph, Found(found, complete=True, nodes=sum(nodes for _, nodes in parts)))
 
 
 def _one_of_each(graph: Hypergraph, found: Found) -> Found:

@@ -1,4 +1,4 @@
-"""Hypergraphs over any number of vertices: one step of the search, one more edge, fewer edges. Sets are rows of words."""
+"""Hypergraphs over any number of vertices: one step of the search, fewer edges. Sets are rows of words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: An
                 left[w] &= ~common[v, w]
             if not critical[v]:
                 return 0
-    if not _forbid(forbidden, chosen, left):
+    if not forbid(forbidden, chosen, left):
         return 0
     if not uncovered:
         return -1
@@ -90,7 +90,7 @@ def _only_hit(edge: Any, chosen: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
+def forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
     """Drops candidates that would complete a forbidden set; whether none is complete already."""
     words = len(chosen)
     for i in range(len(forbidden)):
@@ -105,69 +105,6 @@ def _forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
         if missing == 1:
             left[last] &= ~(forbidden[i, last] & ~chosen[last])
     return True
-
-
-@njit(cache=True, nogil=True)
-def add_edge(edges: Any, edge: Any, sets: Any, forbidden: Any, out: Any) -> Any:
-    """One step of Berge's algorithm: from all minimal hitting sets of ``edges`` to those of ``edges`` and ``edge``.
-
-    Sets that hit the new edge stay. One that does not gets each vertex of it that leaves all others a critical edge: that
-    test, against the edges, makes the results minimal and different without comparing sets. Returns how many sets, or how
-    many fit at least if ``out`` is too short (then begin again). ``O(edges * sets that miss the new edge)``.
-    """
-    words = len(edge)
-    n = 0
-    common = np.empty((64 * words, words), np.uint64)
-    left = np.empty(words, np.uint64)
-    for s in range(len(sets)):
-        chosen = sets[s]
-        if _only_hit(edge, chosen) != -1:
-            if n < len(out):
-                for w in range(words):
-                    out[n, w] = chosen[w]
-            n += 1
-            continue
-        _common(edges, edge, chosen, common)
-        for w in range(words):
-            left[w] = edge[w]
-        for v in range(64 * words):
-            if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
-                for w in range(words):
-                    left[w] &= ~common[v, w]
-        _forbid(forbidden, chosen, left)
-        for v in range(64 * words):
-            if left[v >> 6] >> np.uint64(v & 63) & _1 != _0:
-                if n < len(out):
-                    for w in range(words):
-                        out[n, w] = chosen[w]
-                    out[n, v >> 6] |= _1 << np.uint64(v & 63)
-                n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _common(edges: Any, edge: Any, chosen: Any, common: Any) -> None:
-    """For each chosen vertex what all its critical edges share with ``edge``; stops when nothing is shared any more."""
-    words = len(edge)
-    open_vertices = 0
-    for v in range(64 * words):
-        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
-            open_vertices += 1
-            for w in range(words):
-                common[v, w] = edge[w]
-    for i in range(len(edges)):
-        v = _only_hit(edges[i], chosen)
-        if v < 0:
-            continue
-        before, after = _0, _0
-        for w in range(words):
-            before |= common[v, w]
-            common[v, w] &= edges[i, w]
-            after |= common[v, w]
-        if before != _0 and after == _0:
-            open_vertices -= 1
-            if open_vertices == 0:
-                return
 
 
 @njit(cache=True, nogil=True)
