@@ -118,26 +118,28 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
     Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.kernels.hitting_refine` says. If they are too many,
     the search starts anew. (With ``exchange``: the new edges need not come in both directions, and the result has both of them in mind.)
     """
+    new = graph.edges[known:]
     if graph.exchange is not None:
-        sets = distinct(np.concatenate([sets, mirrored(sets, graph.exchange)]))
-        new = graph.edges[known:]
-        graph = replace(graph, edges=np.concatenate([graph.edges[:known], distinct(np.concatenate([new, mirrored(new, graph.exchange)]))]))
+        new = np.concatenate([new, mirrored(new, graph.exchange)])
+    graph = replace(graph, edges=np.concatenate([graph.edges[:known], distinct(new)]))
     missing = hitting_refine.missing(graph.edges, known, sets, RESTART)
-    broken = sets[missing]
+    kept, broken = sets[~missing], sets[missing]
     if stop():
         return _nothing(graph, complete=False)
-    if len(broken) > RESTART:
-        return minimal_hitting_sets(graph, stop, threads)
+    if graph.exchange is not None:
+        broken = distinct(np.concatenate([broken, mirrored(broken, graph.exchange)]))
     hits = hitting_refine.bitmaps(graph.edges, graph.vertices)
+    most = RESTART // threads
 
     def work(part: np.ndarray) -> tuple[np.ndarray, int]:
-        return hitting_refine.extended(hits, graph.edges, known, part, graph.forbidden, RESTART // threads)  # type: ignore[no-any-return]
+        return hitting_refine.extended(hits, graph.edges, known, part, graph.forbidden, most)  # type: ignore[no-any-return]
 
     parts = _in_threads(work, [broken[i::threads] for i in range(threads)], Limit(stop), threads)
-    if any(nodes > RESTART // threads for _, nodes in parts):
+    nodes = [nodes for _, nodes in parts]
+    if max(nodes) > most:
         return minimal_hitting_sets(graph, stop, threads)
-    found = np.concatenate([sets[~missing], *(part for part, _ in parts)])
-    return _one_of_each(graph, Found(found, complete=True, nodes=sum(nodes for _, nodes in parts)))
+    found = _one_of_each(graph, Found(np.concatenate([part for part, _ in parts]), complete=True, nodes=sum(nodes)))
+    return replace(found, sets=without_repeats(np.concatenate([kept, found.sets])))
 
 
 def _one_of_each(graph: Hypergraph, found: Found) -> Found:

@@ -3,7 +3,7 @@
 In Berge's algorithm a set that misses the next edge gets each vertex of it that leaves all others a critical edge (one that no other
 vertex of the set hits). Tested against the edges before it, that makes the results minimal and different without comparing sets. So what
 comes of a set depends on nothing but the set and the edges, and whole sets can be taken by threads. The edges of each vertex are
-bits of a *bitmap*: critical edges of all vertices of a set come from a few passes over them.
+bits of a *bitmap*: those that a set hits once come from a pass for each of its vertices.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.hitting_edges import forbid
+from rowlaw.kernels.hitting_state import count
 
 _0, _1 = np.uint64(0), np.uint64(1)
 
@@ -63,8 +64,7 @@ def extended(hits: Any, edges: Any, known: int, sets: Any, forbidden: Any, most:
     out = np.empty((64, words), np.uint64)
     stack, stages, top = np.empty((64, words), np.uint64), np.empty(64, np.int64), 0
     once, twice = np.empty(hits.shape[1], np.uint64), np.empty(hits.shape[1], np.uint64)
-    critical = np.empty((len(hits), hits.shape[1]), np.uint64)
-    own = np.empty(len(hits), np.int64)
+    common = np.empty((len(hits), words), np.uint64)
     chosen, left = np.empty(words, np.uint64), np.empty(words, np.uint64)
     for s in range(len(sets)):
         stack[0], stages[0], top = sets[s], first_missed(edges, known, sets[s]), 1
@@ -81,12 +81,13 @@ def extended(hits: Any, edges: Any, known: int, sets: Any, forbidden: Any, most:
             nodes += 1
             if nodes > most:
                 return out[:n], nodes
-            size = _critical(hits, chosen, stage, once, twice, own, critical)
             left[:] = edges[stage]
             forbid(forbidden, chosen, left)
+            _hit_once(hits, chosen, stage, once, twice)
+            _drop_vital(edges, chosen, once[: (stage + 63) >> 6], common, left)
             for v in range(len(hits)):
                 place, bit = v >> 6, _1 << np.uint64(v & 63)
-                if left[place] & bit == _0 or not _all_critical(critical[:size], hits[v], (stage + 63) >> 6):
+                if left[place] & bit == _0:
                     continue
                 if top == len(stack):
                     stack, stages = _longer(stack), np.append(stages, stages)
@@ -98,15 +99,13 @@ def extended(hits: Any, edges: Any, known: int, sets: Any, forbidden: Any, most:
 
 
 @njit(cache=True, nogil=True)
-def _critical(hits: Any, chosen: Any, stage: int, once: Any, twice: Any, own: Any, critical: Any) -> int:
-    """The edges before ``stage`` that a set hits in one vertex only, for each of its vertices; how many it has."""
-    lanes, size = (stage + 63) >> 6, 0
+def _hit_once(hits: Any, chosen: Any, stage: int, once: Any, twice: Any) -> None:
+    """The edges before ``stage`` that a set hits in one vertex only, as a bitmap."""
+    lanes = (stage + 63) >> 6
     once[:lanes] = _0
     twice[:lanes] = _0
     for v in range(len(hits)):
         if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
-            own[size] = v
-            size += 1
             for lane in range(lanes):
                 twice[lane] |= once[lane] & hits[v, lane]
                 once[lane] |= hits[v, lane]
@@ -114,22 +113,28 @@ def _critical(hits: Any, chosen: Any, stage: int, once: Any, twice: Any, own: An
         once[lane] &= ~twice[lane]
     if stage & 63:
         once[lanes - 1] &= (_1 << np.uint64(stage & 63)) - _1
-    for i in range(size):
-        for lane in range(lanes):
-            critical[i, lane] = hits[own[i], lane] & once[lane]
-    return size
 
 
 @njit(cache=True, nogil=True)
-def _all_critical(critical: Any, hit: Any, lanes: int) -> bool:
-    """Whether every vertex keeps a critical edge when those in ``hit`` are no longer."""
-    for i in range(len(critical)):
-        lane = 0
-        while lane < lanes and critical[i, lane] & ~hit[lane] == _0:
-            lane += 1
-        if lane == lanes:
-            return False
-    return True
+def _drop_vital(edges: Any, chosen: Any, once: Any, common: Any, left: Any) -> None:
+    """Drops from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be needed."""
+    words = len(chosen)
+    common[:] = left
+    for lane in range(len(once)):
+        bits = once[lane]
+        while bits != _0:
+            i = (lane << 6) + count((bits & (~bits + _1)) - _1)
+            bits &= bits - _1
+            for w in range(words):
+                hit = edges[i, w] & chosen[w]
+                if hit != _0:
+                    v = (w << 6) + count(hit - _1)
+                    for x in range(words):
+                        common[v, x] &= edges[i, x]
+    for v in range(len(common)):
+        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
+            for w in range(words):
+                left[w] &= ~common[v, w]
 
 
 @njit(cache=True, nogil=True)

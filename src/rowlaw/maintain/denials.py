@@ -43,7 +43,7 @@ GROWING = 2  # times that indexes may cost more than counting: as the table grow
 MOST_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
-REFINE = 3e-9  # seconds for each edge that refining costs for each set that is broken
+REFINE = 3e-10  # seconds for each edge that refining costs for each set that is broken
 SHOWN_AT_ONCE = 256  # rules that a pair is looked for at a time
 
 
@@ -265,7 +265,7 @@ class Denying:
     def _search(self) -> None:
         if not self.error:
             began = time.perf_counter()
-            self.sets = self.atoms.one_of_each(minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).all)
+            self.sets = minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).all
             self._search_seconds = time.perf_counter() - began
 
     def _refine(self, known: np.ndarray, fresh: np.ndarray) -> None:
@@ -279,7 +279,7 @@ class Denying:
         if broken * len(old) * REFINE > (self._search_seconds or len(old) * SEARCH):
             self._search()
         else:
-            self.sets = self.atoms.one_of_each(refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all)
+            self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
 
     def _approximate(self, living: int) -> None:
         pairs = living * (living - 1)
