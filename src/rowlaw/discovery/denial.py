@@ -9,7 +9,7 @@ is lost by sampling: a rule that survives is valid, and minimal because each of 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -35,12 +35,13 @@ from rowlaw.spark.jobs import Workers, cores
 Strategy = Literal["auto", "pairs", "sample"]
 
 PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
-ALWAYS_PAIRS = 0.3  # seconds of comparing all pairs that need no second thought
+ALWAYS_PAIRS = 2.0  # seconds of comparing all pairs that need no second thought
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
 COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
 SAMPLE_SECONDS = 1e-5  # a row, for sampling
 LONG = 1e3  # seconds: nobody knows how long a search takes, so it is taken for long where others could help
 COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts what breaks approximate rules
+ROUNDS = 2  # times that proving all rules once takes: what takes the place of broken ones is searched for and proven as well
 TRIED = 16  # rules asked about to find out how long an answer takes
 
 
@@ -153,12 +154,13 @@ class _Run:
             return Denials(self.atoms, "sample", "no time to search", np.zeros((0, self.atoms.words), np.uint64), evidence, all_pairs=False)
         with self.progress.phase("search"):
             search = self._search(evidence)
-        check = self._check_seconds(search) if not self.deadline.passed else 0.0
+        each = self._answer_seconds(search) if not self.deadline.passed else 0.0
         if strategy == "sample" or self.deadline.passed:
-            return self.by_sample(evidence, search, check, "asked for" if strategy == "sample" else "no time for estimates")
+            return self.by_sample(evidence, search, each, "asked for" if strategy == "sample" else "no time for estimates")
+        check = self._check_seconds(search, each)
         sides = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs {self.pair_seconds:.1f} s"
         in_time = self.pair_seconds < min(check, self.deadline.left)
-        return self.by_pairs(sides) if in_time else self.by_sample(evidence, search, check, sides)
+        return self.by_pairs(sides) if in_time else self.by_sample(evidence, search, each, sides)
 
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
@@ -169,11 +171,13 @@ class _Run:
                 sets = self._not_empty(self._search(evidence).sets)
         return Denials(self.atoms, "pairs", why, sets, evidence, all_pairs=True)
 
-    def by_sample(self, evidence: EvidenceSet, search: Search, check: float, why: str) -> Denials:
-        """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks."""
+    def by_sample(self, evidence: EvidenceSet, search: Search, each: float, why: str) -> Denials:
+        """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks.
+
+        ``each``: seconds that an answer takes.
+        """
         proven: set[bytes] = set()
         rounds = 0
-        each = check / max(1, len(search.sets))  # seconds an answer takes
         covered: dict[str, np.ndarray] = {}
         with self.progress.phase("complete") as phase:
             while not self.deadline.passed:
@@ -207,16 +211,25 @@ class _Run:
         sets = self._not_empty(search.sets)
         sets = sets[[s.tobytes() not in proven for s in sets]]
         learnt = []
-        for column, (seconds, atoms) in self._agreeing.items():
-            if self.deadline.passed or column in covered:
-                continue
-            rules = np.count_nonzero(self._has_any(sets, [atoms]) & ~self._has_any(sets, covered.values()))
-            if COVER_SECONDS + seconds < rules * each:
-                phase.update(phase.done, note=f"pairs that agree on {column}")
-                learnt.append(self.atoms.edges(agreeing_pairs(self.slots, column, self.folded, self.engine.workers_for(seconds))))
-                covered[column] = atoms
+        for column in self._worth_covering(sets, covered, each):
+            if self.deadline.passed:
+                break
+            seconds, covered[column] = self._agreeing[column]
+            phase.update(phase.done, note=f"pairs that agree on {column}")
+            learnt.append(self.atoms.edges(agreeing_pairs(self.slots, column, self.folded, self.engine.workers_for(seconds))))
         if learnt:
             search.refine(np.unique(np.concatenate(learnt), axis=0))
+
+    def _worth_covering(self, sets: np.ndarray, covered: Mapping[str, np.ndarray], each: float) -> list[str]:
+        """Further columns whose pairs are compared more quickly than rules are asked about that only they cover."""
+        found: list[str] = []
+        left = sets[~self._has_any(sets, covered.values())]
+        for column, (seconds, atoms) in self._agreeing.items():
+            mine = self._has_any(left, [atoms])
+            if column not in covered and COVER_SECONDS + seconds < np.count_nonzero(mine) * each:
+                found.append(column)
+                left = left[~mine]
+        return found
 
     @cached_property
     def _agreeing(self) -> dict[str, tuple[float, np.ndarray]]:
@@ -293,14 +306,22 @@ class _Run:
             return self.atoms.one_of_each(self.atoms.pack([[v] for v in range(len(self.atoms.predicates))]))
         return sets
 
-    def _check_seconds(self, search: Search) -> float:
-        """About how long asking the engine about all rules takes, judged by asking about a few of them."""
+    def _check_seconds(self, search: Search, each: float) -> float:
+        """About how long proving all rules takes, some by covering columns, the others by asking."""
+        sets = self._not_empty(search.sets)
+        columns = self._worth_covering(sets, {}, each)
+        asked = ~self._has_any(sets, [self._agreeing[column][1] for column in columns])
+        once = sum(COVER_SECONDS + self._agreeing[column][0] for column in columns) + float(np.count_nonzero(asked)) * each
+        return ROUNDS * once
+
+    def _answer_seconds(self, search: Search) -> float:
+        """About how long asking the engine about a rule takes, judged by asking about a few of them."""
         sets = self._not_empty(search.sets)
         some = sets[:: max(1, len(sets) // TRIED)][:TRIED]
         self.engine.counterexamples(self.atoms.denials(some[:2]), COUNTEREXAMPLES)  # the first questions pay for compilation
         began = time.perf_counter()
         self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES)
-        return (time.perf_counter() - began) / max(1, len(some)) * len(sets)
+        return (time.perf_counter() - began) / max(1, len(some))
 
     def _ask(self, sets: np.ndarray, proven: set[bytes], phase: Phase) -> np.ndarray:
         """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is heard."""

@@ -142,13 +142,19 @@ def _signatures(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, ou
 def _see(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, pages: Pages) -> Any:
     """See pairs: count their signatures, and keep the pairs of those of which few are kept."""
     given = np.empty((n, pages.signatures.shape[1]), np.uint64)
-    places = np.empty(n, np.int64)
     _signatures(cells, how, s_rows, t_rows, n, given)
+    return take(pages, given, np.ones(n, np.int64), s_rows, t_rows)
+
+
+@njit(cache=True, nogil=True)
+def take(pages: Pages, given: Any, counts: Any, s_rows: Any, t_rows: Any) -> Any:
+    """Take in signatures that so many pairs have, of which one is given; it is kept where there is room."""
+    places = np.empty(len(given), np.int64)
     pages = note(pages, given, places)
     tally, pairs, held, most = pages.tally, pages.pairs, pages.held, pages.pairs.shape[1]
-    for g in range(n):
+    for g in range(len(given)):
         k = places[g]
-        tally[k] += 1
+        tally[k] += counts[g]
         h = np.int64(held[k])
         if h < most:
             fresh = True
@@ -215,14 +221,14 @@ class Layout(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def meet_all(layout: Any, how: Any, ordered: Any, s_tiles: Any, own: int, most: int) -> Any:
-    """All pairs of the rows of some tiles (``s_tiles``, of the first ``own``) with the others, and with those before them among the
-    first: signatures, how many pairs have each, and one of them.
+def meet_all(layout: Any, how: Any, ordered: Any, t_tiles: Any, own: int, most: int) -> Any:
+    """All pairs of the rows of the first ``own`` tiles with those of some tiles (``t_tiles``); where these are among the first, with
+    rows that come later: signatures, how many pairs have each, and one of them.
 
     As :func:`rowlaw.kernels.evidence.count_tiles`: outcomes are digits of a number that addresses a counter.
     """
     slots, words = len(how.left), max(1, (len(how.left) + 31) // 32)
-    left, right, tile = how.left, how.right, BLOCK
+    left, right, tile = how.left, how.right, np.diff(layout.tiles).max()
     possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
     all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
@@ -232,10 +238,8 @@ def meet_all(layout: Any, how: Any, ordered: Any, s_tiles: Any, own: int, most: 
     touched, touched_pairs = np.empty(most, np.int32), np.empty((most, 2), np.int32)
     table, pairs, used = np.zeros((1 << 12, words + 1), np.uint64), np.empty((1 << 12, 2), np.int32), 0
     signature = np.empty(words, np.uint64)
-    for a in s_tiles:
-        for b in range(len(layout.tiles) - 1):
-            if a < b < own:
-                continue
+    for b in t_tiles:
+        for a in range(min(b, own - 1) if b < own else 0, own):
             evidence._outcomes(ordered, left, right, layout.low, layout.high, layout.unknown, a, b, possible)
             n, total = evidence._number(possible, ordered, all_active, all_radix, digit, fixed)
             direct = total <= most

@@ -25,7 +25,7 @@ SORTED = 16  # rows for which it pays to have those they meet in order
 MOST_COUNTERS = 1 << 20  # addressed directly
 PARTNERS = 4  # random ones of each row in a sample
 NEIGHBOURS = 1e-5  # signatures that a sample shows first, for each pair of neighbours, below which it ends
-S_TILES = 2  # parts that the rows of a batch are cut into at least, for threads
+S_TILE, T_TILE = 1024, 4096  # rows of a batch, and of those they meet, that are compared with each other at a time
 _LARGEST = (1 << 31) - 1
 _FIRST = 64  # room of a new ledger
 
@@ -150,11 +150,12 @@ class Ledger:
     def meet(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
         """See all pairs of ``s_rows`` with the ``others`` and among themselves, each once; in threads if they are many."""
         layout, own = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))
-        parts = min(cores(), own) if len(s_rows) * len(layout.rows) > THREAD_PAIRS else 1
+        tiles = np.arange(len(layout.tiles) - 1)
+        parts = min(cores(), len(tiles)) if len(s_rows) * len(layout.rows) > THREAD_PAIRS else 1
 
         def work(part: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            tiles = np.arange(part, own, parts)
-            return kernels.meet_all(layout, cells.how, cells.slots.ordered, tiles, own, MOST_COUNTERS)  # type: ignore[no-any-return]
+            some = tiles[part::parts]
+            return kernels.meet_all(layout, cells.how, cells.slots.ordered, some, own, MOST_COUNTERS)  # type: ignore[no-any-return]
 
         for signatures, counts, pairs in DriverThreads(parts).map(work, range(parts), "compare the rows of a batch"):
             self._take(signatures, counts, pairs, cells.slots)
@@ -168,15 +169,8 @@ class Ledger:
 
     def _take(self, signatures: np.ndarray, counts: np.ndarray, pairs: np.ndarray, slots: Slots) -> None:
         """Pairs that have been seen elsewhere: how many, and one of each signature."""
-        places = self.note(signatures, slots)
-        self.pages.tally[places] += counts
-        room = self.pages.held[places] < self.pages.pairs.shape[1]
-        places, pairs = places[room], pairs[room]
-        held = np.arange(self.pages.pairs.shape[1]) < self.pages.held[places, None]
-        fresh = ~((self.pages.pairs[places] == pairs[:, None, :]).all(axis=2) & held).any(axis=1)
-        places, pairs = places[fresh], pairs[fresh]
-        self.pages.pairs[places, self.pages.held[places]] = pairs
-        self.pages.held[places] += 1
+        s_rows, t_rows = (np.ascontiguousarray(side, np.int64) for side in pairs.T)
+        self.see(slots, kernels.take(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows))
 
     def settle(self, sign: int) -> np.ndarray:
         """The pairs seen since :meth:`begin` came (1) or went (-1): the places of signatures that appeared or vanished."""
@@ -261,12 +255,11 @@ class Ledger:
 def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layout, int]:
     """Rows to compare, each part in an order in which neighbours are alike, and how many tiles the first part has."""
     if len(s_rows) >= SORTED:
-        s_rows, others = s_rows[cells.neighbourly(s_rows)], others[cells.neighbourly(others)]
+        s_rows, others = cells.neighbourly(s_rows), cells.neighbourly(others)
     rows = np.concatenate((s_rows, others))
-    tile = max(1, min(kernels.BLOCK, -(-len(s_rows) // S_TILES)))
-    starts = [*range(0, len(s_rows), tile)]
+    starts = [*range(0, len(s_rows), S_TILE)]
     own = len(starts)
-    starts += [*range(len(s_rows), len(rows), kernels.BLOCK), len(rows)]
+    starts += [*range(len(s_rows), len(rows), T_TILE), len(rows)]
     tiles = np.array(starts, np.int64)
     columns = np.ascontiguousarray(cells.matrix[rows].T)
     wide: list[np.ndarray] = []
