@@ -14,6 +14,7 @@ from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _see
 
 _u64 = np.uint64
+LESS, EQUAL, GREATER, ANY = 1, 2, 4, 7  # outcomes that a rule accepts, as bits
 _MIX = _u64(0x9E3779B97F4A7C15)
 
 
@@ -76,21 +77,37 @@ def move_groups(cells: Any, columns: Any, table: Any, larger: Any) -> None:
             larger[i] = entry
 
 
+# Pairs are found a block at a time and seen then: a loop that also changes the ledger counts references to its arrays with every pair,
+# which takes longer than finding it. ``begin`` is where to go on.
+
+
 @njit(cache=True, nogil=True)
 def meet_linked(cells: Any, how: Comparing, rows: Any, following: Any, alive: Any, pages: Pages) -> Any:
     """See the pairs of rows with the living rows before them that are linked to them."""
-    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
-    for s in rows:
-        t = np.int64(following[s])
+    s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, -1])
+    while begin[0] < len(rows):
+        n = _linked(rows, following, alive, begin, s_rows, t_rows)
+        pages = _see(cells, how, s_rows, t_rows, n, pages)
+    return pages
+
+
+@njit(cache=True, nogil=True)
+def _linked(rows: Any, following: Any, alive: Any, begin: Any, s_rows: Any, t_rows: Any) -> int:
+    n, k, t = 0, begin[0], np.int64(begin[1])
+    while k < len(rows):
+        s = rows[k]
+        t = np.int64(following[s]) if t < 0 else t
         while t >= 0:
+            if n == len(s_rows):
+                begin[0], begin[1] = k, t
+                return n
             if alive[t]:
                 s_rows[n], t_rows[n] = s, t
                 n += 1
-                if n == BLOCK:
-                    pages = _see(cells, how, s_rows, t_rows, n, pages)
-                    n = 0
             t = np.int64(following[t])
-    return _see(cells, how, s_rows, t_rows, n, pages)
+        k += 1
+    begin[0] = k
+    return n
 
 
 @njit(cache=True, nogil=True)
@@ -116,16 +133,31 @@ def grouped(table: Any, following: Any, alive: Any, rows: Any, starts: Any) -> A
 @njit(cache=True, nogil=True)
 def meet_groups(cells: Any, how: Comparing, starts: Any, pages: Pages) -> Any:
     """See all pairs of each group; rows are numbered as they lie, group after group, so that nothing is read from afar."""
-    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
-    for g in range(len(starts) - 1):
-        for i in range(starts[g], starts[g + 1]):
-            for j in range(i + 1, starts[g + 1]):
+    s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, 0, 1])
+    while begin[0] < len(starts) - 1:
+        n = _within(starts, begin, s_rows, t_rows)
+        pages = _see(cells, how, s_rows, t_rows, n, pages)
+    return pages
+
+
+@njit(cache=True, nogil=True)
+def _within(starts: Any, begin: Any, s_rows: Any, t_rows: Any) -> int:
+    n, g, i, j = 0, begin[0], begin[1], begin[2]
+    while g < len(starts) - 1:
+        end = starts[g + 1]
+        while i < end:
+            while j < end:
+                if n == len(s_rows):
+                    begin[0], begin[1], begin[2] = g, i, j
+                    return n
                 s_rows[n], t_rows[n] = i, j
                 n += 1
-                if n == BLOCK:
-                    pages = _see(cells, how, s_rows, t_rows, n, pages)
-                    n = 0
-    return _see(cells, how, s_rows, t_rows, n, pages)
+                j += 1
+            i += 1
+            j = i + 1
+        g += 1
+    begin[0] = g
+    return n
 
 
 @njit(cache=True, nogil=True)
@@ -148,34 +180,71 @@ def _living(row: Any, same: Any, alive: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def meet_kinds(cells: Any, how: Comparing, rows: Any, kinds: Any, groups: Any, alive: Any, pages: Pages) -> Any:
-    """See rows with one living row of every kind in their group.
+def _breaks(cells: Any, s: int, t: int, left: Any, right: Any, accepted: Any, unknown: bool) -> bool:
+    """Whether a pair of rows breaks a rule: the columns that rules compare, and the outcomes that each accepts there."""
+    for r in range(len(accepted)):
+        broken = True
+        for j in range(len(left)):
+            x, y = cells[s, left[j]], cells[t, right[j]]
+            outcome = LESS if x < y else GREATER if x > y else EQUAL
+            if unknown and (x | y) < 0:
+                outcome = 0
+            if accepted[r, j] != ANY and not accepted[r, j] & outcome:
+                broken = False
+                break
+        if broken:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def meet_kinds(cells: Any, how: Comparing, rows: Any, kinds: Any, groups: Any, alive: Any, rules: Any, pages: Pages) -> Any:
+    """See rows with one living row of every kind in their group, if these pairs, in either direction, break one of the ``rules``.
 
     ``kinds`` is an index of all rows (columns, table, following), ``groups`` one of the first row of each kind by fewer columns. A row
-    whose kind lived before it says nothing new about other kinds, and is seen with one row of its kind.
+    whose kind lived before it says nothing new about other kinds, and meets one row of its kind.
     """
+    s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, -1])
+    while begin[0] < len(rows):
+        n = _of_kinds(cells, rows, kinds, groups, alive, rules, how.unknown[0], begin, s_rows, t_rows)
+        pages = _see(cells, how, s_rows, t_rows, n, pages)
+    return pages
+
+
+@njit(cache=True, nogil=True)
+def _of_kinds(
+    cells: Any, rows: Any, kinds: Any, groups: Any, alive: Any, rules: Any, unknown: bool, begin: Any, s_rows: Any, t_rows: Any
+) -> int:
     kind_columns, kind_table, same = kinds
     columns, table, following = groups
-    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
-    for s in rows:
-        first = np.int64(-1)
-        t = _living(np.int64(same[s]), same, alive)
-        if t < 0:
-            first = np.int64(table[_find_group(cells, s, columns, table)]) - 1
-        while t >= 0 or first >= 0:
+    left, right, accepted = rules
+    n, k, first = 0, begin[0], np.int64(begin[1])
+    while k < len(rows):
+        s = rows[k]
+        if first < 0:
+            if n == len(s_rows):
+                break
+            t = _living(np.int64(same[s]), same, alive)
             if t < 0:
-                t = first
-                if not alive[t]:
-                    t = _living(np.int64(kind_table[_find_group(cells, t, kind_columns, kind_table)]) - 1, same, alive)
-                first = np.int64(following[first])
-            if t >= 0 and t != s:
+                first = np.int64(table[_find_group(cells, s, columns, table)]) - 1
+            elif _breaks(cells, s, t, left, right, accepted, unknown) or _breaks(cells, t, s, left, right, accepted, unknown):
                 s_rows[n], t_rows[n] = s, t
                 n += 1
-                if n == BLOCK:
-                    pages = _see(cells, how, s_rows, t_rows, n, pages)
-                    n = 0
-            t = np.int64(-1)
-    return _see(cells, how, s_rows, t_rows, n, pages)
+        while first >= 0 and n < len(s_rows):
+            t = first
+            if not alive[t]:
+                t = _living(np.int64(kind_table[_find_group(cells, t, kind_columns, kind_table)]) - 1, same, alive)
+            if (t >= 0 and t != s) and (
+                _breaks(cells, s, t, left, right, accepted, unknown) or _breaks(cells, t, s, left, right, accepted, unknown)
+            ):
+                s_rows[n], t_rows[n] = s, t
+                n += 1
+            first = np.int64(following[first])
+        if first >= 0:
+            break
+        k += 1
+    begin[0], begin[1] = k, first
+    return n
 
 
 @njit(cache=True, nogil=True)

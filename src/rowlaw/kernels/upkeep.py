@@ -228,7 +228,9 @@ def meet_all(layout: Any, how: Any, ordered: Any, t_tiles: Any, own: int, most: 
     As :func:`rowlaw.kernels.evidence.count_tiles`: outcomes are digits of a number that addresses a counter.
     """
     slots, words = len(how.left), max(1, (len(how.left) + 31) // 32)
-    left, right, tile = how.left, how.right, np.diff(layout.tiles).max()
+    left, right, tile = how.left, how.right, 1
+    for b in range(len(layout.tiles) - 1):
+        tile = max(tile, layout.tiles[b + 1] - layout.tiles[b])
     possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
     all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)

@@ -14,6 +14,7 @@ from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.ledger import Ledger
 
+SORTED = 256  # rows for which it pays to have those of one group together
 _FIRST = 256  # places of a new table
 
 
@@ -56,9 +57,14 @@ class EqualityIndex:
             self.table = larger
         self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._room)
 
+    def neighbourly(self, cells: Cells, rows: np.ndarray) -> np.ndarray:
+        """Rows in an order in which those of one group are near each other: what they meet is then at hand."""
+        rows = np.asarray(rows, np.int64)
+        return rows[np.argsort(cells.matrix[rows, self.columns[0]])] if len(self.columns) and len(rows) > SORTED else rows
+
     def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         """See each of ``rows`` with all living rows that came before it and agree with it."""
-        rows = np.asarray(rows, np.int64)
+        rows = self.neighbourly(cells, rows)
         ledger.see(cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages))
 
     def meet_all(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
@@ -109,12 +115,16 @@ class KindIndex:
         number = kernels.found_kinds(np.asarray(rows, np.int64), self.kinds.following, founders)
         self.groups.take(cells, founders[:number])
 
-    def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
-        """See each of ``rows`` with as many living rows as it takes to know whether it breaks the rule."""
-        rows = np.asarray(rows, np.int64)
+    def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, rules: np.ndarray, ledger: Ledger) -> None:
+        """See each of ``rows`` with as many living rows as it takes to know whether it breaks one of the rules, which are given as the
+        outcomes they accept in each slot, and are about these columns."""
+        rows = self.groups.neighbourly(cells, rows)
+        used = np.flatnonzero((rules != kernels.ANY).any(axis=0))
+        used = used[np.argsort((rules[:, used] == kernels.EQUAL).all(axis=0), kind="stable")]  # rows of a group agree: look at that last
+        about = (cells.how.left[used], cells.how.right[used], np.ascontiguousarray(rules[:, used]))
         kinds = (self.kinds.columns, self.kinds.table, self.kinds.following)
         groups = (self.groups.columns, self.groups.table, self.groups.following)
-        ledger.see(cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, ledger.pages))
+        ledger.see(cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages))
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:
         """Every invariant: besides those of its two indexes, that the first row of every kind is in its group."""

@@ -26,6 +26,7 @@ from rowlaw.spark.jobs import DriverThreads, cores
 
 EQUAL = int(Op.EQ)
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
+KIND_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
 NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
 PLAIN_PAIR = 15e-9  # seconds that a pair costs where all are compared
 TAKE = 100e-9  # seconds that taking a row into an index costs
@@ -74,11 +75,12 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Keys to use, and for the rules that they do not serve pairs of inequalities and kinds (columns, columns that are equal)."""
+    """Keys to use, and for the rules that they do not serve pairs of inequalities and kinds (columns, columns that are equal), these with
+    the rules that each serves."""
 
     keys: list[int]
     orders: list[Order]
-    kinds: list[tuple[int, int]]
+    kinds: dict[tuple[int, int], np.ndarray]
     seconds: float
 
 
@@ -172,20 +174,26 @@ class Prover:
             return
         for order in plan.orders:
             self._meet_order(order, rows, alive)
-        asked: list[Callable[[], EqualityIndex | KindIndex]] = [partial(self.key, key, alive) for key in plan.keys]
-        asked += [partial(self.kind, *kind, alive) for kind in plan.kinds]
-        self._meet(asked, rows, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
+        asked: list[Callable[[Ledger], None]] = [partial(self._meet_key, key, rows, alive) for key in plan.keys]
+        asked += [partial(self._meet_kind, kind, rules, rows, alive) for kind, rules in plan.kinds.items()]
+        self._meet(asked, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
         proof.keys += plan.keys
         proof.orders += plan.orders
 
-    def _meet(self, asked: Sequence[Callable[[], EqualityIndex | KindIndex]], rows: np.ndarray, alive: np.ndarray, *, threads: int) -> None:
+    def _meet_key(self, key: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        self.key(key, alive).meet(self.cells, rows, alive, ledger)
+
+    def _meet_kind(self, kind: tuple[int, int], rules: np.ndarray, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        self.kind(*kind, alive).meet(self.cells, rows, alive, rules, ledger)
+
+    def _meet(self, asked: Sequence[Callable[[Ledger], None]], alive: np.ndarray, *, threads: int) -> None:
         """See rows with those that indexes find for them. A thread makes a ledger of its own, and takes the next index when it is done
         with one."""
         todo = iter(asked)
 
         def work(ledger: Ledger) -> Ledger:
-            for index in todo:
-                index().meet(self.cells, rows, alive, ledger)
+            for see in todo:
+                see(ledger)
             return ledger
 
         if threads == 1:
@@ -234,7 +242,10 @@ class Prover:
         keys, alone = cheapest_keys(equal, otherwise, agreement, price, list(self.keys))
         orders, others = self._orders(ops[alone], otherwise[alone], rows)
         alone = np.flatnonzero(alone)[others]
-        kinds = list(dict.fromkeys(zip(columns[alone].tolist(), equal[alone].tolist(), strict=True)))
+        numbers: dict[tuple[int, int], list[int]] = {}
+        for i, kind in zip(alone.tolist(), zip(columns[alone].tolist(), equal[alone].tolist(), strict=True), strict=True):
+            numbers.setdefault(kind, []).append(i)
+        kinds = {kind: ops[some] for kind, some in numbers.items()}
         if len(kinds) > MOST_KINDS or any(spoken == 0 for spoken, _ in kinds):
             return None
         seconds = price.index * len(keys) + price.pairs * float(agreement.share(np.array(keys, np.uint64)).sum())
@@ -263,7 +274,7 @@ class Prover:
         """About what each rule costs if it is served by kinds: an index of kinds is two, and serves rules about the same columns only."""
         living = int(np.count_nonzero(alive))
         partners = living * self.agreement(alive).share(equal)
-        seconds = CALL + rows * (2 * TAKE + partners * PAIR)
+        seconds = CALL + rows * (2 * TAKE + partners * KIND_PAIR)
         both, place = np.unique(np.stack((columns, equal), axis=1), axis=0, return_inverse=True)
         place = place.ravel()
         heavy = np.unique(place[(partners > HEAVY) & (columns != 0)])
@@ -332,7 +343,7 @@ class Prover:
             in_group = np.bincount(groups[founder])
             self._kinds_seen[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
         fresh, others = self._kinds_seen[columns, key]
-        return CALL + rows * (2 * TAKE + fresh * others * PAIR)
+        return CALL + rows * (2 * TAKE + fresh * others * KIND_PAIR)
 
     def _check(self, alive: np.ndarray) -> None:
         """Every invariant of every index."""
