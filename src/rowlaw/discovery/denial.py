@@ -35,7 +35,7 @@ from rowlaw.spark.jobs import Workers, cores
 Strategy = Literal["auto", "pairs", "sample"]
 
 PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
-ALWAYS_PAIRS = 2.0  # seconds of comparing all pairs that need no second thought
+ALWAYS_PAIRS = 2.0  # seconds of comparing all pairs that need no second thought: sampling and asking would take as long
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
 COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
 SAMPLE_SECONDS = 1e-5  # a row, for sampling

@@ -108,6 +108,21 @@ def forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def first_hit(edges: Any, sets: Any, times: int) -> Any:
+    """For each set the first edge that it hits so many times, or -1."""
+    found = np.full(len(sets), -1)
+    for s in range(len(sets)):
+        for i in range(len(edges)):
+            hits = 0
+            for w in range(edges.shape[1]):
+                hits += count(edges[i, w] & sets[s, w])
+            if hits == times:
+                found[s] = i
+                break
+    return found
+
+
+@njit(cache=True, nogil=True)
 def drop_supersets(edges: Any, sizes: Any, most: int) -> int:
     """Keeps, in front, the edges that hold no other one. ``edges`` come by size and differ; ``most`` comparisons are made, at most."""
     words = edges.shape[1]

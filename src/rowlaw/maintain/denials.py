@@ -17,12 +17,14 @@ import numpy as np
 
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.bitsets import distinct
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, discover_denials
 from rowlaw.discovery.hypergraph import Hypergraph
 from rowlaw.discovery.search import minimal_hitting_sets, refine
 from rowlaw.engine.engine import Engine
 from rowlaw.evidence.evidence import EvidenceSet
+from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, loose_slots
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
@@ -44,7 +46,6 @@ MOST_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
 REFINE = 3e-10  # seconds for each edge that refining costs for each set that is broken
-SHOWN_AT_ONCE = 256  # rules that a pair is looked for at a time
 
 
 @dataclass
@@ -103,6 +104,7 @@ class Denying:
         if counted or error > 0:
             if found.all_pairs:
                 made.ledger.tell(found.evidence.signatures, found.evidence.counts, atoms.slots)
+                cells.neighbourly(np.arange(cells.rows))  # now rather than with the first batch
             else:
                 made.ledger.meet(cells, np.flatnonzero(table.alive), np.zeros(0, np.int64))
                 made.ledger.settle(1)
@@ -272,8 +274,9 @@ class Denying:
         """Take new edges into account; ``known`` are the places of those that the sets hit already."""
         if not len(fresh) or self.error:
             return
-        new, broken = _missed(self.sets, self.edges[fresh])
-        if not len(new):
+        new = distinct(self.edges[fresh])
+        broken = int(np.count_nonzero(hitting_refine.missing(new, 0, self.sets, len(self.sets))))
+        if not broken:
             return
         old = self.edges[: len(known)][known]
         if broken * len(old) * REFINE > (self._search_seconds or len(old) * SEARCH):
@@ -360,19 +363,6 @@ class Denying:
 _NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
 
 
-def _missed(sets: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, int]:
-    """The edges that some set does not hit, and how many sets miss one."""
-    edges = np.unique(edges, axis=0)
-    missing, kept = np.zeros(len(sets), bool), np.zeros(len(edges), bool)
-    for i, edge in enumerate(edges):
-        miss = sets[:, 0] & edge[0] == 0
-        for w in range(1, sets.shape[1]):
-            miss &= sets[:, w] & edge[w] == 0
-        kept[i] = miss.any()
-        missing |= miss
-    return edges[kept], int(missing.sum())
-
-
 def _rows_of(sets: np.ndarray) -> np.ndarray:
     """Each set as one value."""
     if sets.shape[1] == 1:
@@ -388,9 +378,5 @@ def _show(pairs: np.ndarray, sets: np.ndarray, found: tuple[np.ndarray, np.ndarr
     """Gives sets that have no pair yet one whose edge they hit as often as is ``wanted``."""
     edges, shown = (part[found[1][:, 0] >= 0] for part in found)
     todo = np.flatnonzero(pairs[:, 0] < 0)
-    for start in range(0, len(todo) if len(edges) else 0, SHOWN_AT_ONCE):
-        some = todo[start : start + SHOWN_AT_ONCE]
-        hit = np.bitwise_count(edges & sets[some, None, :]).sum(axis=2)
-        first = np.argmax(hit == wanted, axis=1)
-        good = hit[np.arange(len(some)), first] == wanted
-        pairs[some[good]] = shown[first[good]]
+    first = hitting_edges.first_hit(np.ascontiguousarray(edges), sets[todo], wanted)
+    pairs[todo[first >= 0]] = shown[first[first >= 0]]

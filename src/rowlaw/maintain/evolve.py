@@ -352,15 +352,16 @@ class Evolution:
 
     def _save_list(self, writer: Writer) -> None:
         """The list in its order: denial constraints by their sets, others by their texts."""
-        sets = [name for name in self._entries if isinstance(name, bytes)]
-        writer.json("others", [pack(name) for name in self._entries if not isinstance(name, bytes)])
-        writer.array("is-set", np.array([isinstance(name, bytes) for name in self._entries], bool))
+        is_set = np.array([type(name) is bytes for name in self._entries], bool)
+        sets = [name for name in self._entries if type(name) is bytes]
+        writer.json("others", [pack(name) for name in self._entries if not isinstance(name, bytes)] if not is_set.all() else [])
+        writer.array("is-set", is_set)
         writer.array("sets", np.frombuffer(b"".join(sets), np.uint8))
-        writer.array("lengths", np.array([len(s) for s in sets], np.int32))
+        writer.array("lengths", np.array(list(map(len, sets)), np.int32))
         entries = self._entries.values()
-        writer.array("numbers", np.fromiter((e.number for e in entries), np.int64, len(entries)))
-        writer.array("supports", np.fromiter((-1 if e.support is None else e.support for e in entries), np.int64, len(entries)))
-        writer.array("scores", np.fromiter((np.nan if e.score is None else e.score for e in entries), np.float64, len(entries)))
+        writer.array("numbers", np.array([e.number for e in entries], np.int64))
+        writer.array("supports", np.array([-1 if e.support is None else e.support for e in entries], np.int64))
+        writer.array("scores", np.array([np.nan if e.score is None else e.score for e in entries], np.float64))
 
     @classmethod
     def load(cls, reader: Reader, table: GrowingTable) -> Self:
