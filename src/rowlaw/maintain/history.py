@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from rowlaw.maintain.rulebook import Entry, unpack
+from rowlaw.maintain.rulebook import Entry, read, short
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules.model import Rule
 
@@ -92,21 +92,21 @@ class Rows:
         """What an event says of these rows."""
         return tuple(self.values[row] for row in rows), self.row_id
 
-    def line(self, batch: int) -> dict[str, Any]:
+    def line(self, batch: int) -> str:
         """As it is written before the events."""
-        return {"event": "rows", "batch": batch, "row_id": self.row_id, "rows": self.values}
+        return short({"event": "rows", "batch": batch, "row_id": self.row_id, "rows": self.values})
 
 
 @dataclass(frozen=True, repr=False)
 class Events(Sequence[Event]):
-    """The events of a batch, from what is written of them: each is made when it is looked at, because there may be thousands."""
+    """The events of a batch, from what is written of them: each is read when it is looked at, because there may be thousands."""
 
-    written: Sequence[Mapping[str, Any]] = ()
+    written: Sequence[str] = ()
     batch: BatchRecord | None = None
     rows: Rows = field(default_factory=lambda: Rows({}))
 
     def of(self, kind: Literal["born", "retired"]) -> Events:
-        return replace(self, written=[line for line in self.written if line["event"] == kind])
+        return replace(self, written=[line for line in self.written if line.startswith(_event(kind))])
 
     def __len__(self) -> int:
         return len(self.written)
@@ -120,9 +120,9 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
             return replace(self, written=self.written[index])
-        line = self.written[index]
+        line = json.loads(self.written[index])
         assert self.batch is not None  # nothing is written without one
-        return _event(line, self.batch, self.rows)
+        return _read(line, self.batch, self.rows)
 
     def __repr__(self) -> str:
         return f"Events({len(self.of('born')):,} born, {len(self.of('retired')):,} retired)"
@@ -145,15 +145,15 @@ class History:
         batches = self.batches
         written = list(happenings(self.event_lines))
         # Rules of the first batch are not written down one by one: they live still, or their retirement is.
-        first = [(e.id, e.packed) for e in self.living if e.born == 0]
-        first += [(line["id"], line["rule"]) for line in written if line["event"] == "retired" and line["born"] == 0]
-        found = [Event("born", id, unpack(packed), batches[0]) for id, packed in sorted(first, key=lambda pair: int(pair[0][1:]))]
+        first = [(e.id, e.rule) for e in self.living if e.born == 0]
+        first += [(line["id"], read(line["rule"])) for line in written if line["event"] == "retired" and line["born"] == 0]
+        found = [Event("born", id, rule, batches[0]) for id, rule in sorted(first, key=lambda pair: int(pair[0][1:]))]
         rows: Rows = Rows({})
         for line in written:
             if line["event"] == "rows":
                 rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
             else:
-                found.append(_event(line, batches[line["batch"]], rows))
+                found.append(_read(line, batches[line["batch"]], rows))
         return tuple(found)
 
     def of(self, id: str) -> tuple[Event, ...]:
@@ -170,7 +170,27 @@ class History:
         return f"History({len(self.batches):,} batches, {len(self.events):,} events)"
 
 
-_encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# What is written of an event. Texts are put together by hand: a batch may end twenty thousand rules, whose packed texts are JSON already.
+
+
+def born(entry: Entry, witness: Sequence[int]) -> str:
+    facts = ",".join([f'"{name}":{value!r}' for name, value in entry.facts.items()])  # numbers
+    return (
+        f'{_event("born")},"batch":{entry.born},"id":"{entry.id}","rule":{entry.packed},'
+        f'"facts":{{{facts}}},"witness":[{",".join(map(str, witness))}]}}'
+    )
+
+
+def retired(entry: Entry, batch: int, witness: Sequence[int]) -> str:
+    return (
+        f'{_event("retired")},"batch":{batch},"id":"{entry.id}","rule":{entry.packed},'
+        f'"born":{entry.born},"witness":[{",".join(map(str, witness))}]}}'
+    )
+
+
+def _event(kind: str) -> str:
+    """How the text of an event begins."""
+    return f'{{"event":"{kind}"'
 
 
 def lines(data: np.ndarray) -> Iterator[Any]:
@@ -179,18 +199,17 @@ def lines(data: np.ndarray) -> Iterator[Any]:
 
 
 def happenings(data: np.ndarray) -> Iterator[dict[str, Any]]:
-    """What the log of events tells: a line holds those of one batch, because one long list is written some times faster than its parts."""
+    """What the log of events tells: a line holds those of one batch."""
     return chain.from_iterable(lines(data))
 
 
-def log(records: Sequence[Any]) -> np.ndarray:
-    """Records as lines to be added to a log."""
-    text = "".join([_encoded(record) + "\n" for record in records])
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+def log(text: str) -> np.ndarray:
+    """A line to be added to a log; nothing if there is no text."""
+    return np.frombuffer((text and text + "\n").encode("utf-8", "surrogatepass"), np.uint8)
 
 
-def _event(line: Mapping[str, Any], batch: BatchRecord, rows: Rows) -> Event:
-    return Event(line["event"], line["id"], unpack(line["rule"]), batch, *rows.of(line["witness"]))
+def _read(line: Mapping[str, Any], batch: BatchRecord, rows: Rows) -> Event:
+    return Event(line["event"], line["id"], read(line["rule"]), batch, *rows.of(line["witness"]))
 
 
 def _plain(value: Any) -> Any:

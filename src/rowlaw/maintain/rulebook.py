@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rowlaw.rules import NamedRule, RuleSet, parse
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
@@ -34,11 +34,16 @@ def pack(rule: Rule) -> str:
             packed = ["od", rule.context, rule.left, rule.right, rule.descending]
         case _:
             packed = ["text", str(rule)]
-    return _short(packed)
+    return short(packed)
 
 
 def unpack(text: str) -> Rule:
-    kind, *rest = json.loads(text)
+    return read(json.loads(text))
+
+
+def read(packed: Sequence[Any]) -> Rule:
+    """The rule of a packed text that was read as JSON."""
+    kind, *rest = packed
     match kind:
         case "dc":
             return Denial.canonical(tuple(_predicate(*p) for p in rest[0]))
@@ -61,11 +66,10 @@ def pack_denial(predicates: Sequence[str]) -> str:
 def pack_predicate(predicate: Predicate) -> str:
     """A comparison of two columns as JSON."""
     left, right = predicate.left, cast("Column", predicate.right)
-    return _short([left.row, left.name, int(predicate.op), right.row, right.name])
+    return short([left.row, left.name, int(predicate.op), right.row, right.name])
 
 
-def _short(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+short = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # JSON as it is written here
 
 
 @lru_cache(maxsize=10_000)
@@ -73,14 +77,13 @@ def _predicate(row: Any, name: str, op: int, other_row: Any, other: str) -> Pred
     return Predicate(Column(row, name), Op(op), Column(other_row, other))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A rule that lives: its id, the batch that brought it, and what was measured then."""
 
     id: str
     packed: str
     born: int
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def rule(self) -> Rule:
@@ -131,9 +134,10 @@ class Rulebook:
         """Births and retirements as they were written down."""
         for event in events:
             if event["event"] == "retired":
-                del self.entries[event["rule"]]
+                del self.entries[short(event["rule"])]
             elif event["event"] == "born":
-                self.entries[event["rule"]] = Entry(event["id"], event["rule"], event["batch"], event.get("facts", {}))
+                packed = short(event["rule"])
+                self.entries[packed] = Entry(event["id"], packed, event["batch"], event.get("facts", {}))
                 self.given = max(self.given, int(event["id"][1:]))
 
     def to_json(self) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
-from rowlaw.maintain.history import BatchRecord, Events, History, Rows, happenings, log
+from rowlaw.maintain.history import BatchRecord, Events, History, Rows, born, happenings, log, retired
 from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, UpkeepOptions
-from rowlaw.maintain.rulebook import Rulebook, facts_of, pack
+from rowlaw.maintain.rulebook import Rulebook, facts_of, pack, short
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
@@ -117,7 +117,7 @@ class Laws:
             laws._table, laws._evolution, laws._book = grown, evolved, book
             facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
             record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
-            for name, data in zip(LOGS, (log([_line(record)]), log([])), strict=True):
+            for name, data in zip(LOGS, (log(short(_line(record))), log("")), strict=True):
                 laws._logs[name] = FileArray.create(store.data / writer.new_file(), data)
             with shown.phase("save"):
                 laws._save(writer, facts, snapshot=True)
@@ -329,19 +329,14 @@ class Laws:
         removed, added = (list(evolved.removed), list(evolved.added)) if evolved is not None else ([], [])
         pairs = [[int(row) for row in h.witness] if h.witness is not None else [] for h in (*removed, *added)]
         rows = Rows.taken(self.table, (row for pair in pairs for row in pair))
-        written: list[dict[str, Any]] = []
-        for happened, pair in zip(removed, pairs, strict=False):
-            entry = book.remove(happened.packed)
-            written.append({"event": "retired", "batch": number, "id": entry.id, "rule": entry.packed, "born": entry.born, "witness": pair})
+        written = [retired(book.remove(happened.packed), number, pair) for happened, pair in zip(removed, pairs, strict=False)]
         for happened, pair in zip(added, pairs[len(removed) :], strict=True):
-            entry = book.add(happened.packed, number, happened.facts)
-            facts = dict(entry.facts)
-            written.append({"event": "born", "batch": number, "id": entry.id, "rule": entry.packed, "facts": facts, "witness": pair})
+            written.append(born(book.add(happened.packed, number, happened.facts), pair))
         record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
         told = [rows.line(number), *written] if rows.values else written
-        for name, data in zip(LOGS, (log([_line(record)]), log([told] if told else [])), strict=True):
+        for name, text in zip(LOGS, (short(_line(record)), f"[{','.join(told)}]" if told else ""), strict=True):
             self._logs[name] = self._store.growing(name)
-            self._logs[name].extend(data)
+            self._logs[name].extend(log(text))
         return Events(written, record, rows)
 
     def _guarded(self, coming: Batch, going: Batch | None, door: RuleSet) -> tuple[Batch, pa.Table]:
