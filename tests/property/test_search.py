@@ -208,9 +208,12 @@ def test_branches_of_many_vertices(data, many):
     assert as_bits(found) == berge(edges)
 
 
-@given(st.data(), loose(max_vertices=10) | evidence(), st.sampled_from([0, 4096]))
-def test_refine_equals_a_new_search(data, problem, restart):
+@given(st.data(), loose(max_vertices=10) | evidence(), st.sampled_from([0, 4096]), st.booleans())
+def test_refine_equals_a_new_search(data, problem, restart, wide):
+    """With more vertices than sets are broken no bitmaps are made."""
     graph = graph_of(*problem[:3])
+    if wide:
+        graph = graph_of(problem[0], problem[1] + 100, problem[2])
     known = data.draw(st.integers(0, len(graph.edges)))
     before = minimal_hitting_sets(replace(graph, edges=graph.edges[:known]))
     with settings_of(RESTART=restart):

@@ -126,9 +126,11 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
     kept, broken = sets[~missing], sets[missing]
     if stop():
         return _nothing(graph, complete=False)
+    if not len(broken):
+        return Found(sets, complete=True, nodes=0)
     if graph.exchange is not None:
         broken = distinct(np.concatenate([broken, mirrored(broken, graph.exchange)]))
-    hits = hitting_refine.bitmaps(graph.edges, graph.vertices)
+    hits = hitting_refine.bitmaps(graph.edges[: len(graph.edges) if len(broken) > graph.vertices else 0], graph.vertices)
     most = RESTART // threads
 
     def work(part: np.ndarray) -> tuple[np.ndarray, int]:
@@ -358,6 +360,8 @@ def _grown_branches(graph: Hypergraph, branch: Branch, many: int) -> list[Branch
 
 def _in_threads(work: Callable[[T], R], items: list[T], limit: Limit, threads: int) -> list[R]:
     """``[work(item) for item in items]``; an exception here, such as Ctrl-C, stops all."""
+    if threads == 1:
+        return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         try:
             return list(pool.map(work, items))

@@ -25,7 +25,7 @@ def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: An
     critical = np.zeros(64 * words, np.bool_)
     uncovered = False
     for i in range(len(edges)):
-        v = _only_hit(edges[i], chosen)
+        v = only_hit(edges[i], chosen)
         if v == -1:
             uncovered = True
             for w in range(words):
@@ -55,7 +55,7 @@ def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: An
         return 1
     best, fewest = -1, 64 * words + 1
     for i in range(len(edges)):
-        if _only_hit(edges[i], chosen) == -1:
+        if only_hit(edges[i], chosen) == -1:
             size = 0
             for w in range(words):
                 size += count(edges[i, w] & left[w])
@@ -77,7 +77,7 @@ def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: An
 
 
 @njit(cache=True, nogil=True)
-def _only_hit(edge: Any, chosen: Any) -> int:
+def only_hit(edge: Any, chosen: Any) -> int:
     """The one chosen vertex of an edge; -1 if there is none, -2 if there are several."""
     v = -1
     for w in range(len(chosen)):

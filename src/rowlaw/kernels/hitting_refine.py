@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_edges import forbid
+from rowlaw.kernels.hitting_edges import forbid, only_hit
 from rowlaw.kernels.hitting_state import count
 
 _0, _1 = np.uint64(0), np.uint64(1)
@@ -59,11 +59,13 @@ def missing(edges: Any, first: int, sets: Any, most: int) -> Any:
 @njit(cache=True, nogil=True)
 def extended(hits: Any, edges: Any, known: int, sets: Any, forbidden: Any, most: int) -> Any:
     """What comes of sets that hit the first ``known`` edges and are minimal there: the minimal hitting sets of all edges, and how many
-    sets had to be looked at; more than ``most`` mean that it was given up. ``hits`` are the bitmaps of the edges."""
+    sets had to be looked at; more than ``most`` mean that it was given up. ``hits`` are the bitmaps of the edges, or, where few sets do not
+    make up for them, have no bits."""
     words, nodes, n = edges.shape[1], 0, 0
     out = np.empty((64, words), np.uint64)
     stack, stages, top = np.empty((64, words), np.uint64), np.empty(64, np.int64), 0
-    once, twice = np.empty(hits.shape[1], np.uint64), np.empty(hits.shape[1], np.uint64)
+    lanes = (len(edges) + 63) >> 6
+    once, twice = np.empty(lanes, np.uint64), np.empty(lanes, np.uint64)
     common = np.empty((len(hits), words), np.uint64)
     chosen, left = np.empty(words, np.uint64), np.empty(words, np.uint64)
     for s in range(len(sets)):
@@ -83,7 +85,10 @@ def extended(hits: Any, edges: Any, known: int, sets: Any, forbidden: Any, most:
                 return out[:n], nodes
             left[:] = edges[stage]
             forbid(forbidden, chosen, left)
-            _hit_once(hits, chosen, stage, once, twice)
+            if hits.shape[1]:
+                _hit_once(hits, chosen, stage, once, twice)
+            else:
+                _look_once(edges, chosen, stage, once)
             _drop_vital(edges, chosen, once[: (stage + 63) >> 6], common, left)
             for v in range(len(hits)):
                 place, bit = v >> 6, _1 << np.uint64(v & 63)
@@ -113,6 +118,15 @@ def _hit_once(hits: Any, chosen: Any, stage: int, once: Any, twice: Any) -> None
         once[lane] &= ~twice[lane]
     if stage & 63:
         once[lanes - 1] &= (_1 << np.uint64(stage & 63)) - _1
+
+
+@njit(cache=True, nogil=True)
+def _look_once(edges: Any, chosen: Any, stage: int, once: Any) -> None:
+    """The same from the edges themselves."""
+    once[: (stage + 63) >> 6] = _0
+    for i in range(stage):
+        if only_hit(edges[i], chosen) >= 0:
+            once[i >> 6] |= _1 << np.uint64(i & 63)
 
 
 @njit(cache=True, nogil=True)

@@ -274,12 +274,12 @@ class Denying:
         """Take new edges into account; ``known`` are the places of those that the sets hit already."""
         if not len(fresh) or self.error:
             return
-        new = distinct(self.edges[fresh])
-        broken = int(np.count_nonzero(hitting_refine.missing(new, 0, self.sets, len(self.sets))))
+        new, old = distinct(self.edges[fresh]), self.edges[: len(known)][known]
+        most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
+        broken = np.count_nonzero(hitting_refine.missing(new, 0, self.sets, most))
         if not broken:
             return
-        old = self.edges[: len(known)][known]
-        if broken * len(old) * REFINE > (self._search_seconds or len(old) * SEARCH):
+        if broken > most:
             self._search()
         else:
             self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
