@@ -4,6 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import rowlaw
+from rowlaw.discovery import hypergraph, search
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import denials as module
 from rowlaw.maintain import prover
@@ -179,3 +181,15 @@ def test_keys_and_what_is_none(way):
     assert ("SAL",) in evolution.keys
     assert all(set(names) <= set(COLUMNS) for names in evolution.non_keys)
     assert evolution.nbytes > 0
+
+
+def test_more_rules_than_can_be_kept_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(hypergraph, "MOST_SETS", 3)
+    monkeypatch.setattr(search, "SLICE", 64)
+    random = np.random.default_rng(5)
+    table = pa.table({f"c{i}": random.integers(0, 4, 200) for i in range(10)})
+    with pytest.raises(RowlawError, match="MANY_RULES"):
+        rowlaw.Laws.create(tmp_path / "state", table, kinds=("dc",), cross=False, progress=False)
+    monkeypatch.undo()
+    made = rowlaw.Laws.create(tmp_path / "state", table.slice(0, 20), kinds=("dc",), cross=False, progress=False)  # nothing was left there
+    assert len(made.rules)

@@ -20,9 +20,10 @@ from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.bitsets import distinct
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, discover_denials
-from rowlaw.discovery.hypergraph import Hypergraph
+from rowlaw.discovery.hypergraph import MOST_SETS, Hypergraph
 from rowlaw.discovery.search import minimal_hitting_sets, refine
 from rowlaw.engine.engine import Engine
+from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, loose_slots
@@ -95,6 +96,8 @@ class Denying:
         cheaper."""
         engine = Engine(table.relation(), nulls)
         found = discover_denials(engine, space, error=error, progress=progress)
+        if found.partial:  # nobody stops it but itself
+            raise RowlawError("MANY_RULES", most=MOST_SETS)
         atoms = Atoms(loose_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
         cells = Cells(atoms.slots, table)
         made = Denying(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
