@@ -7,9 +7,13 @@ import pytest
 import rowlaw
 from rowlaw.discovery import hypergraph, search
 from rowlaw.errors import RowlawError
+from rowlaw.kernels.upkeep import BLOCK
 from rowlaw.maintain import denials as module
 from rowlaw.maintain import prover
+from rowlaw.maintain.cells import Cells, column_slots
+from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.evolve import Evolution
+from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.protocol import UpkeepOptions
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates import SpaceOptions
@@ -193,3 +197,26 @@ def test_more_rules_than_can_be_kept_are_refused(tmp_path, monkeypatch):
     monkeypatch.undo()
     made = rowlaw.Laws.create(tmp_path / "state", table.slice(0, 20), kinds=("dc",), cross=False, progress=False)  # nothing was left there
     assert len(made.rules)
+
+
+@pytest.mark.parametrize("index", ["kinds", "keys"])
+def test_more_pairs_than_a_block_holds(index):
+    """Pairs are found a block at a time: where one ends, nothing is left out and nothing seen twice."""
+    rows = 90
+    table = GrowingTable.of(encode(open_source(pa.table({"a": [1] * rows, "b": list(range(rows)), "c": list(range(rows))}))))
+    cells = Cells(column_slots(["a", "b", "c"], "unknown", ordered=True), table)
+    everything, alive = np.arange(rows), np.ones(rows, bool)
+    seen = Ledger(cells.slots.words, counted=False)
+    seen.begin()
+    if index == "kinds":  # of two different rows one is smaller in both columns, so every pair breaks the rule
+        kinds = KindIndex(cells, ["a", "b", "c"], ["a"], unknown=True)
+        kinds.take(cells, everything)
+        kinds.meet(cells, everything, alive, np.array([[2, 1, 1]], np.uint8), seen)
+        expected = rows * (rows - 1)  # each row meets all other kinds, the later ones too
+    else:
+        keys = EqualityIndex(cells, ["a"], unknown=True)
+        keys.take(cells, everything)
+        keys.meet(cells, everything, alive, seen)
+        expected = rows * (rows - 1) // 2
+    assert expected > BLOCK
+    assert seen.pages.tally[: len(seen)].sum() == expected

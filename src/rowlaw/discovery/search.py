@@ -49,9 +49,7 @@ def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1
         found = _search(graph, graph.whole, limit, threads)
     else:
         found = _search_wide(graph if limit() else _lean(graph), limit, threads)
-    if not found.complete:
-        found = replace(found, sets=smallest(found.sets, KEPT_SETS))
-    return _one_of_each(graph, found)
+    return _one_of_each(graph, _kept(found))
 
 
 def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -> Found:
@@ -90,7 +88,7 @@ def branches(graph: Hypergraph, many: int) -> list[Branch]:
 
 def search_branch(graph: Hypergraph, branch: Branch, stop: Stop = never) -> Found:
     """The sets of any branch; of mirrored ones maybe both (see :func:`one_of_each`)."""
-    return _search_any(graph, branch, Limit(stop))
+    return _kept(_search_any(graph, branch, Limit(stop)))
 
 
 def _search_any(graph: Hypergraph, branch: Branch, limit: Limit) -> Found:
@@ -142,6 +140,11 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
         return minimal_hitting_sets(graph, stop, threads)
     found = _one_of_each(graph, Found(np.concatenate([part for part, _ in parts]), complete=True, nodes=sum(nodes)))
     return replace(found, sets=without_repeats(np.concatenate([kept, found.sets])))
+
+
+def _kept(found: Found) -> Found:
+    """All sets of a search that was done, the smallest of one that was not."""
+    return found if found.complete else replace(found, sets=smallest(found.sets, KEPT_SETS))
 
 
 def _one_of_each(graph: Hypergraph, found: Found) -> Found:

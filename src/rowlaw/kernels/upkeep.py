@@ -241,7 +241,7 @@ def meet_all(layout: Any, how: Any, ordered: Any, t_tiles: Any, own: int, most: 
     table, pairs, used = np.zeros((1 << 12, words + 1), np.uint64), np.empty((1 << 12, 2), np.int32), 0
     signature = np.empty(words, np.uint64)
     for b in t_tiles:
-        for a in range(min(b, own - 1) if b < own else 0, own):
+        for a in range(b if b < own else 0, own):
             evidence._outcomes(ordered, left, right, layout.low, layout.high, layout.unknown, a, b, possible)
             n, total = evidence._number(possible, ordered, all_active, all_radix, digit, fixed)
             direct = total <= most

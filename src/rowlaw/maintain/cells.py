@@ -84,7 +84,7 @@ class Cells:
 
     @property
     def nbytes(self) -> int:
-        return self.matrix.nbytes
+        return self.matrix.nbytes + self._order.nbytes
 
     def append(self, table: GrowingTable, deleted: np.ndarray | None = None) -> None:
         """Take in the rows that have come, and labels that have changed. ``deleted`` rows will be looked at once more."""

@@ -25,9 +25,11 @@ import numpy as np
 
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
+from rowlaw.discovery.hypergraph import MOST_SETS
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
 from rowlaw.discovery.together import Dependency, listed
 from rowlaw.engine.engine import Engine
+from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.denials import Changed, Denying
 from rowlaw.maintain.depending import Depending
@@ -417,7 +419,10 @@ class Evolution:
 def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
     """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
     engine = Engine(table.relation(), options.nulls)
-    return discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error).rules
+    found = discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error)
+    if found.partial:  # nobody stops it but itself
+        raise RowlawError("MANY_RULES", most=MOST_SETS)
+    return found.rules
 
 
 def _read(law: Law) -> Rule:
