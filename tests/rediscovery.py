@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.engine.engine import Engine, Part
-from rowlaw.maintain.rulebook import pack, unpack
+from rowlaw.maintain.rulebook import Terms, pack_predicate, read_predicate
 from rowlaw.predicates.space import predicate_space
-from rowlaw.rules import RuleSet
 from rowlaw.rules.implication import canonical
 from rowlaw.rules.model import Denial
 
 
 @dataclass(frozen=True)
 class Happened:
-    packed: str
-    witness: tuple[int, ...] | None
-    facts: dict[str, object] = field(default_factory=dict)
+    number: int
+    rule: Denial
+    witness: tuple[int, ...] = ()
+    error: float | None = None
+    support: int | None = None
+    score: float | None = None
+
+    def packed(self, terms):
+        return terms.pack(self.rule)
 
 
 @dataclass(frozen=True)
 class Evolved:
-    rules: RuleSet
     added: list[Happened]
     removed: list[Happened]
 
@@ -32,50 +36,54 @@ class Evolved:
 class Rediscovery:
     """Denial constraints only, over the predicate space of the first table."""
 
-    def __init__(self, space, nulls, error, denials):
-        self.space, self.nulls, self.error, self.denials = space, nulls, error, denials
-
-    @property
-    def rules(self):
-        return RuleSet.of(self.denials, nulls=self.nulls)
+    def __init__(self, space, nulls, error, numbers, given):
+        self.space, self.nulls, self.error, self.numbers, self.given = space, nulls, error, numbers, given
+        self.first = []
 
     @classmethod
     def create(cls, table, options, progress):
         space = predicate_space(table.relation(), options.space)
-        made = cls(space, options.nulls, options.error, [])
-        made.denials = made._found(table)
+        made = cls(space, options.nulls, options.error, {}, 0)
+        made.first = made._add(made._found(table))
         return made
 
     def _found(self, table):
         found = discover_denials(Engine(table.relation(), self.nulls), self.space, error=self.error)
         return sorted((canonical(d) for d in found.denials), key=str)
 
+    def _add(self, denials):
+        numbers = range(self.given + 1, self.given + 1 + len(denials))
+        self.numbers.update(zip(denials, numbers, strict=True))
+        self.given += len(denials)
+        return [Happened(number, d) for d, number in zip(denials, numbers, strict=True)]
+
     def apply(self, table, inserted, deleted):
-        before, self.denials = self.denials, self._found(table)
-        removed = [d for d in before if d not in set(self.denials)]
-        added = [d for d in self.denials if d not in set(before)]
+        found = self._found(table)
+        removed = [d for d in self.numbers if d not in set(found)]
         relation = table.relation()
         part = Part(np.searchsorted(relation.table_rows, inserted).astype(np.int32), None)
         pairs = Engine(relation, self.nulls).witness(removed, part) if len(inserted) else [None] * len(removed)
-        named = [None if pair is None else tuple(int(relation.table_rows[r]) for r in pair) for pair in pairs]
-        return Evolved(
-            self.rules, [Happened(pack(d), None) for d in added], [Happened(pack(d), w) for d, w in zip(removed, named, strict=True)]
-        )
+        named = [() if pair is None else tuple(int(relation.table_rows[r]) for r in pair) for pair in pairs]
+        retired = [Happened(self.numbers.pop(d), d, w) for d, w in zip(removed, named, strict=True)]
+        return Evolved(self._add([d for d in found if d not in self.numbers]), retired)
 
     def renumber(self, table, numbers):
         pass
 
     def save(self, writer):
-        writer.json("denials", [pack(d) for d in self.denials])
+        terms = Terms()
+        rules = [[number, terms.pack(d)] for d, number in self.numbers.items()]
+        writer.json("denials", {"terms": terms.since(0), "rules": rules, "given": self.given})
         writer.array("noise", np.arange(30_000))  # large enough for a file of its own
         if "space" in writer:
             writer.keep("space")
         else:
-            writer.json("space", {"predicates": [pack(Denial((p,))) for p in self.space], "nulls": self.nulls, "error": self.error})
+            writer.json("space", {"predicates": [pack_predicate(p) for p in self.space], "nulls": self.nulls, "error": self.error})
 
     @classmethod
     def load(cls, reader, table):
-        space = reader.json("space")
+        space, saved = reader.json("space"), reader.json("denials")
         assert reader.array("noise")[-1] == 29_999
-        predicates = tuple(unpack(p).predicates[0] for p in space["predicates"])
-        return cls(predicates, space["nulls"], space["error"], [unpack(d) for d in reader.json("denials")])
+        terms = Terms(saved["terms"])
+        numbers = {terms.read(packed): number for number, packed in saved["rules"]}
+        return cls(tuple(map(read_predicate, space["predicates"])), space["nulls"], space["error"], numbers, saved["given"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.discovery import hypergraph
+from rowlaw.discovery import bitsets, hypergraph
 from rowlaw.discovery import search as module
 from rowlaw.discovery.bitsets import distinct, mirrored, one_of_each, pack, unpack, without_repeats
 from rowlaw.discovery.hypergraph import Hypergraph
@@ -288,3 +288,18 @@ def test_without_repeats(sets, order):
     assert np.array_equal(found, without_repeats(np.array(sets, np.uint64)))
     assert np.array_equal(distinct(found), distinct(np.array(sets, np.uint64)))
     assert len(found) == len(distinct(found))
+
+
+@given(words=st.integers(1, 3), data=st.data(), alike=st.booleans())
+def test_without(words, data, alike):
+    """Also where different sets mix to the same word."""
+    some = st.lists(st.tuples(*[st.sampled_from([0, 1, 2**63, 2**64 - 1])] * words), unique=True, max_size=20)
+    sets, others = data.draw(some), data.draw(some)
+    mixed = bitsets._mixed
+    if alike and words > 1:
+        bitsets._mixed = lambda sets: sets[:, 0]
+    try:
+        found = bitsets.without(*(np.array(lines, np.uint64).reshape(-1, words) for lines in (sets, others)))
+    finally:
+        bitsets._mixed = mixed
+    assert list(map(tuple, found.tolist())) == [line for line in sets if line not in others]

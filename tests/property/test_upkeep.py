@@ -134,7 +134,7 @@ def follows(history, options, expected, **choices):
         assert {h.rule for h in evolved.removed} == before - after
         assert {h.rule for h in evolved.added} == after - before
         for happened in evolved.removed:
-            if happened.witness is not None and growing.alive[list(happened.witness)].all():  # a pair that breaks it, and is there
+            if happened.witness and growing.alive[list(happened.witness)].all():  # a pair that breaks it, and is there
                 assert _breaks(happened.rule, growing, happened.witness, options.nulls)
         assert {_same(rule) for rule in after} == expected(made[0], growing, table)
         memory = Memory()

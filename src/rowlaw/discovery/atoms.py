@@ -26,6 +26,7 @@ EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as evidence writ
 WEAK = (Op.LE, Op.GE, Op.NE)
 EQUALITY = (Op.EQ, Op.NE)
 WRITTEN_AT_ONCE = 1 << 14  # sets turned into rules together
+ANY = 0b111  # outcomes: a slot about which a rule says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +136,30 @@ class Atoms:
                 places[i, mask] = order[p]
         return places, ordered
 
+    @property
+    def ordered(self) -> list[Predicate]:
+        """All predicates that rules may have, in the order in which a rule has them."""
+        return self._written[1]
+
+    def accepted(self, sets: np.ndarray) -> np.ndarray:
+        """For each set and slot the outcomes that the rule accepts there, ``uint8[sets, slots]``."""
+        found = np.full((len(sets), len(self.slots)), ANY, np.uint8)
+        for v, predicate in enumerate(self.predicates):
+            has = sets[:, v // 64] >> np.uint64(v % 64) & np.uint64(1) != 0
+            found[has, self.slot[v]] &= np.uint8(predicate.op)
+        return found
+
+    def places(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each set the places of its predicates among ``ordered``, and how many there are."""
+        masks = self.accepted(sets)
+        return np.sort(self._written[0][np.arange(len(self.slots)), masks], axis=1), np.count_nonzero(masks != ANY, axis=1)
+
     def denials(self, sets: np.ndarray) -> list[Denial]:
         """The rules of sets of vertices (none of them forbidden)."""
-        places, ordered = self._written
+        ordered = self.ordered
         found = []
         for start in range(0, len(sets), WRITTEN_AT_ONCE):
-            members = self.unpack(sets[start : start + WRITTEN_AT_ONCE])
-            masks = np.full((len(members), len(self.slots)), 0b111, np.uint8)
-            for v, predicate in enumerate(self.predicates):
-                masks[:, self.slot[v]] &= np.where(members[:, v], np.uint8(predicate.op), np.uint8(0b111))
-            lines = np.sort(places[np.arange(len(self.slots)), masks], axis=1)
-            lengths = np.count_nonzero(masks != 0b111, axis=1)
+            lines, lengths = self.places(sets[start : start + WRITTEN_AT_ONCE])
             for line, length in zip(lines.tolist(), lengths.tolist(), strict=True):
                 found.append(Denial.canonical(tuple(map(ordered.__getitem__, line[:length]))))
         return found

@@ -61,16 +61,38 @@ def without_repeats(sets: np.ndarray) -> np.ndarray:
     threads that found them in another order change nothing."""
     if sets.shape[1] == 1:
         return distinct(sets)
-    mixed = np.zeros(len(sets), np.uint64)
-    for w in range(sets.shape[1]):
-        mixed = (mixed ^ sets[:, w]) * _MIX
-        mixed ^= mixed >> np.uint64(29)
+    mixed = _mixed(sets)
     order = np.argsort(mixed, kind="stable")
     mixed = mixed[order]
     again = np.flatnonzero(mixed[1:] == mixed[:-1]) + 1
     if (sets[order[again]] != sets[order[again - 1]]).any():  # different sets that mix to the same word
         return distinct(sets)
     return sets[np.delete(order, again)]
+
+
+def without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The sets that are not among the others."""
+    if not len(sets) or not len(others):
+        return sets
+    mixed, known = _mixed(sets), _mixed(others)
+    order = np.argsort(known, kind="stable")
+    at = order[np.minimum(np.searchsorted(known, mixed, sorter=order), len(known) - 1)]
+    found = known[at] == mixed
+    if (others[at[found]] != sets[found]).any():  # different sets that mix to the same word
+        there = set(map(bytes, others))
+        found = np.array([bytes(line) in there for line in sets])
+    return sets[~found]
+
+
+def _mixed(sets: np.ndarray) -> np.ndarray:
+    """A word for each set: the same for the same set, and hardly ever for another one; never where sets have one word."""
+    if sets.shape[1] == 1:
+        return sets[:, 0]
+    mixed = np.zeros(len(sets), np.uint64)
+    for w in range(sets.shape[1]):
+        mixed = (mixed ^ sets[:, w]) * _MIX
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def smallest(sets: np.ndarray, most: int) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.bitsets import distinct
+from rowlaw.discovery.bitsets import distinct, without
 from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, discover_denials
 from rowlaw.discovery.hypergraph import MOST_SETS, Hypergraph
@@ -29,10 +29,9 @@ from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, loose_slots
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
-from rowlaw.maintain.writing import accepted
+from rowlaw.maintain.rulebook import pack_predicate, read_predicate
 from rowlaw.progress import Progress
-from rowlaw.rules import parse
-from rowlaw.rules.model import Denial, Nulls, Predicate
+from rowlaw.rules.model import Nulls, Predicate
 from rowlaw.spark.jobs import cores
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ GROWING = 2  # times that indexes may cost more than counting: as the table grow
 MOST_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
+ONE_SET_IN = 16  # sets that are asked whether they are broken, before refining
 REFINE = 3e-10  # seconds for each edge that refining costs for each set that is broken
 
 
@@ -231,7 +231,7 @@ class Denying:
     def _unproven(self, proof: Proof, proven: Sequence[np.ndarray]) -> np.ndarray:
         sets = self.chosen
         if proven:
-            sets = _without(sets, np.concatenate(proven))
+            sets = without(sets, np.concatenate(proven))
         ops = self.ops(sets)
         return sets[~proof.serves(self.prover.equal(ops), ops)]
 
@@ -279,10 +279,8 @@ class Denying:
             return
         new, old = distinct(self.edges[fresh]), self.edges[: len(known)][known]
         most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
-        broken = np.count_nonzero(hitting_refine.missing(new, 0, self.sets, most))
-        if not broken:
-            return
-        if broken > most:
+        some = np.ascontiguousarray(self.sets[::ONE_SET_IN])  # which tell well enough which of the two it is to be
+        if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(hitting_refine.missing(new, 0, some, most)) > most:
             self._search()
         else:
             self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
@@ -311,7 +309,7 @@ class Denying:
 
     def _changed(self, before: np.ndarray, gone: tuple[np.ndarray, np.ndarray], came: tuple[np.ndarray, np.ndarray]) -> Changed:
         after = self.chosen
-        removed, added = _without(before, after), _without(after, before)
+        removed, added = without(before, after), without(after, before)
         removed_pairs, added_pairs = (np.full((len(s), 2), -1, np.int32) for s in (removed, added))
         _show(removed_pairs, removed, came, 0)  # broken by a new pair
         _show(added_pairs, added, gone, 0)  # no longer broken by an old one
@@ -321,12 +319,16 @@ class Denying:
 
     def ops(self, sets: np.ndarray) -> np.ndarray:
         """For each set and slot the outcomes that the rule accepts there."""
-        return accepted(self.atoms, sets)
+        return self.atoms.accepted(sets)
 
     def save(self, writer: Writer) -> None:
         """Write rules and evidence. Indexes are made again from the table when they are needed."""
-        predicates = [[str(p.exchanged if p.rows == {"t"} else p), p.rows == {"t"}] for p in self.space]
-        facts = {"space": predicates, "nulls": self.atoms.slots.nulls, "error": self.error, "counted": self.ledger.counted}
+        facts = {
+            "space": [pack_predicate(p) for p in self.space],
+            "nulls": self.atoms.slots.nulls,
+            "error": self.error,
+            "counted": self.ledger.counted,
+        }
         writer.json("facts", {**facts, "judged_at": self.judged_at, "wanted": self._wanted})
         writer.array("sets", self.sets)
         for name, array in self.ledger.arrays().items():
@@ -335,9 +337,7 @@ class Denying:
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Denying:
         facts = reader.json("facts")
-        space = tuple(
-            p.exchanged if turned else p for text, turned in facts["space"] for p in cast("Denial", parse(f"not ({text})")).predicates
-        )
+        space = tuple(map(read_predicate, facts["space"]))
         atoms = Atoms.of(cast("Relation", None), space, facts["nulls"])
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
         made = Denying(space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
@@ -358,23 +358,12 @@ class Denying:
         before = self.sets
         if not self.error and np.count_nonzero(alive) > 1:
             self._search()
-            assert not len(_without(before, self.sets))
-            assert not len(_without(self.sets, before))
+            assert not len(without(before, self.sets))
+            assert not len(without(self.sets, before))
             self.sets = before
 
 
 _NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
-
-
-def _rows_of(sets: np.ndarray) -> np.ndarray:
-    """Each set as one value."""
-    if sets.shape[1] == 1:
-        return sets[:, 0]
-    return np.ascontiguousarray(sets).view([("", np.uint64)] * sets.shape[1])[:, 0]
-
-
-def _without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
-    return sets[~np.isin(_rows_of(sets), _rows_of(others))]
 
 
 def _show(pairs: np.ndarray, sets: np.ndarray, found: tuple[np.ndarray, np.ndarray], wanted: int) -> None:

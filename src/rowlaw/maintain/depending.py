@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rowlaw.discovery.atoms import ANY
 from rowlaw.discovery.bitsets import distinct, unpack, word_count
 from rowlaw.discovery.hypergraph import Hypergraph
 from rowlaw.discovery.search import minimal_edges, minimal_hitting_sets, refine
@@ -23,7 +24,6 @@ from rowlaw.kernels.differences import holds_any
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import EQUAL, Proof, Prover
-from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
 
 if TYPE_CHECKING:

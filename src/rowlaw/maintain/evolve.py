@@ -16,14 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.atoms import ANY, Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.hypergraph import MOST_SETS
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
@@ -35,10 +35,10 @@ from rowlaw.maintain.denials import Changed, Denying
 from rowlaw.maintain.depending import Depending
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.protocol import UpkeepOptions
-from rowlaw.maintain.rulebook import pack, unpack
+from rowlaw.maintain.rulebook import Packed, Terms
 from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
-from rowlaw.maintain.writing import ANY, Unwritten, Written
+from rowlaw.maintain.writing import Unwritten, Written
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, RuleSet
@@ -49,57 +49,31 @@ if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
     from rowlaw.maintain.table import GrowingTable
 
-Witness = tuple[int, int] | None
+Witness = tuple[int, int] | tuple[()]
 Law = Rule | Written
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
 
 
-@dataclass(slots=True)
-class Entry:
-    """A rule in the list; a denial constraint may be written down when it is first asked for."""
-
-    number: int
-    law: Law
-    error: float | None
-    support: int | None
-    score: float | None
-
-    @property
-    def rule(self) -> Rule:
-        return _read(self.law)
-
-    @property
-    def packed(self) -> str:
-        return self.law.packed if isinstance(self.law, Written) else pack(self.law)
-
-    @property
-    def named(self) -> NamedRule:
-        return NamedRule(f"R{self.number}", self.rule, error=self.error, support=self.support, score=self.score)
-
-
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(NamedTuple):
     """A rule that was born or retired, and the pair of rows that shows why, if there is one.
 
     A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is
     minimal since a pair came, or because the last pair that broke it went.
     """
 
-    entry: Entry
-    witness: Witness
+    number: int
+    law: Law
+    witness: Witness = ()
+    error: float | None = None
+    support: int | None = None
+    score: float | None = None
 
     @property
     def rule(self) -> Rule:
-        return self.entry.rule
+        return _read(self.law)
 
-    @property
-    def packed(self) -> str:
-        return self.entry.packed
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        found = {"error": self.entry.error, "support": self.entry.support, "score": self.entry.score}
-        return {name: value for name, value in found.items() if value is not None}
+    def packed(self, terms: Terms) -> Packed:
+        return self.law.packed(terms) if isinstance(self.law, Written) else terms.pack(self.law)
 
 
 @dataclass(frozen=True)
@@ -136,8 +110,9 @@ class Evolution:
         self.tolerant = parts.tolerant
         self.judge = judge
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
-        self._entries: dict[Name, Entry] = {}  # what is listed, in its order
-        self._given = 0  # ids so far
+        self._numbers: dict[Name, int] = {}  # what is listed, in its order
+        self._given = 0  # numbers so far
+        self.first: list[Happened] = []  # the rules it was created with
         self._together = Together(parts.names, exact=not options.error)
         self._names = {name: i for i, name in enumerate(parts.names)}
 
@@ -164,13 +139,14 @@ class Evolution:
         made = cls(options, parts, judge)
         with progress.phase("rank"):
             made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
-            made._list_first(views, table.living)
+            made.first = made._list_first(views, table.living)
         return made
 
     @property
     def rules(self) -> RuleSet:
         """All rules: those of the first table, the best first, and then those that came later."""
-        return RuleSet(tuple(entry.named for entry in self._entries.values()), self.options.nulls, self._settings)
+        named = (NamedRule(f"R{number}", _read(self._law(name))) for name, number in self._numbers.items())
+        return RuleSet(tuple(named), self.options.nulls, self._settings)
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
@@ -202,39 +178,33 @@ class Evolution:
             self.uniques.apply(table, inserted, deleted)
         if self.depending is not None:
             followed = self.depending.apply(table, inserted, deleted)
-            witnesses = {rule: pair for found in (followed.removed, followed.added) for rule, pair in found.items()}
+            witnesses = {rule: pair or () for found in (followed.removed, followed.added) for rule, pair in found.items()}
         if self.tolerant is not None and (len(inserted) or len(deleted)):
             self.tolerant = _tolerant(table, self.options)
-        lost: Sequence[Name] = ()
+        lost: Mapping[Name, Law] = {}
         fresh: Mapping[Name, Law] = {}
         if self.denying is not None:
             lost, fresh = self._follow(self.denying.apply(table, inserted, deleted), witnesses)
         if set(self.options.kinds) - {"dc"}:
-            rules = self._listed()
-            lost = [name for name in self._entries if name not in rules]
-            fresh = {name: rule for name, rule in rules.items() if name not in self._entries}
-        removed = [Happened(self._entries.pop(name), witnesses.get(name)) for name in lost]
-        added = [Happened(entry, witnesses.get(name)) for name, entry in self._add(fresh, table.living).items()]
-        return Evolved(added, removed, lambda: self.rules)
+            rules, gone = self._listed(), lost
+            lost = {name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules}
+            fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
+        removed = [Happened(self._numbers.pop(name), law, witnesses.get(name, ())) for name, law in lost.items()]
+        return Evolved(self._add(fresh, witnesses, table.living), removed, lambda: self.rules)
 
-    def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[list[Name], Mapping[Name, Law]]:
+    def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
         """The denial constraints that went and came."""
         assert self.denying is not None
         if not self._by_sets:  # sets that are minimal need not be minimal rules: look at all of them
             before, self._denials = self._denials, self._written(self.denying.chosen)
-            fresh = {name: d for name, d in self._denials.items() if name not in before}
-            return [name for name in before if name not in self._denials], fresh
-        names = [s.tobytes() for s in changed.removed]
-        lost: list[Name] = [name for name in names if self._denials.pop(name, None) is not None]  # a trivial one is not there
-        for name, law in self._written(changed.removed).items():  # so that not all others are written down with them
-            if name in self._entries:
-                self._entries[name].law = law
+            fresh = {name: law for name, law in self._denials.items() if name not in before}
+            return {name: law for name, law in before.items() if name not in self._denials}, fresh
+        gone = _names(changed.removed)
+        lost: dict[Name, Law] = {name: self._denials.pop(name) for name in gone if name in self._denials}  # a trivial one is not there
         came = self._written(changed.added)
         self._denials.update(came)
-        for name, (s, t) in zip(
-            (*names, *(s.tobytes() for s in changed.added)), (*changed.removed_pairs.tolist(), *changed.added_pairs.tolist()), strict=True
-        ):
-            witnesses[name] = (s, t) if s >= 0 else None
+        for names, pairs in ((gone, changed.removed_pairs), (_names(changed.added), changed.added_pairs)):
+            witnesses.update((name, (s, t)) for name, (s, t) in zip(names, pairs.tolist(), strict=True) if s >= 0)
         return lost, came
 
     # What is listed
@@ -270,6 +240,10 @@ class Evolution:
                         line[self._names[p.left.name]] &= int(p.op)
         return found
 
+    def _law(self, name: Name) -> Law:
+        """What is listed by a name."""
+        return self._denials[name] if isinstance(name, bytes) else name
+
     def _sets(self, names: Sequence[Name]) -> np.ndarray:
         """The sets of atoms that names stand for."""
         return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
@@ -281,39 +255,53 @@ class Evolution:
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
         later = Unwritten(atoms, sets)
-        found = {s.tobytes(): Written(later, i) for i, s in enumerate(sets)}
+        found: dict[Name, Written] = {name: Written(later, i) for i, name in enumerate(_names(sets))}
         if any(not p.same_column for p in atoms.predicates):
             return {name: law for name, law in found.items() if not is_trivial(law.rule)}
-        return dict(found)
+        return {**found}
 
-    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> None:
+    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> list[Happened]:
         """List the first rules, the best first."""
         laws = self._listed()
         ranks: dict[Name, Rank] = {}
         for denials_too, view in views.items():
             mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := _read(law), Denial) == denials_too}
             ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
-        for name in sorted(laws, key=lambda name: -ranks[name].score):
-            self._enter(name, laws[name], ranks[name].support, ranks[name].score)
+        best = sorted(laws, key=lambda name: -ranks[name].score)
+        return [
+            Happened(number, laws[name], (), self._error, ranks[name].support, ranks[name].score)
+            for name, number in zip(best, self._enter(best), strict=True)
+        ]
 
-    def _add(self, laws: Mapping[Name, Law], living: int) -> dict[Name, Entry]:
+    def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> list[Happened]:
         """List rules at the end, with their scores."""
         if self.judge.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
             assert self.denying is not None
             scores = self.judge.denials.scores(self.denying.ops(self._sets(list(laws))), living).tolist()
         else:
             scores = self.judge.scores([_read(law) for law in laws.values()], living)
-        return {name: self._enter(name, law, None, score) for (name, law), score in zip(laws.items(), scores, strict=True)}
+        error = self._error
+        return [
+            Happened(number, law, witnesses.get(name, ()), error, None, score)
+            for number, (name, law), score in zip(self._enter(laws), laws.items(), scores, strict=True)
+        ]
 
     @property
     def _by_sets(self) -> bool:
         """Whether denial constraints go by the sets of atoms that they are."""
         return self.denying is not None and self.denying.atoms.weak
 
-    def _enter(self, name: Name, law: Law, support: int | None, score: float | None) -> Entry:
-        self._given += 1
-        entry = self._entries[name] = Entry(self._given, law, None if self.options.error else 0.0, support, score)
-        return entry
+    @property
+    def _error(self) -> float | None:
+        """The share of pairs that break a rule, if it is known without counting them."""
+        return None if self.options.error else 0.0
+
+    def _enter(self, names: Collection[Name]) -> range:
+        """Give numbers to rules."""
+        numbers = range(self._given + 1, self._given + 1 + len(names))
+        self._numbers.update(zip(names, numbers, strict=True))
+        self._given += len(names)
+        return numbers
 
     # Compacting, saving, checking
 
@@ -350,20 +338,16 @@ class Evolution:
         if self.depending is not None:
             self.depending.save(writer.under("dependencies"))
         if self.tolerant is not None:
-            writer.json("tolerant", [pack(rule) for rule in self.tolerant])
+            writer.json("tolerant", [Terms().pack(rule) for rule in self.tolerant])
 
     def _save_list(self, writer: Writer) -> None:
-        """The list in its order: denial constraints by their sets, others by their texts."""
-        is_set = np.array([type(name) is bytes for name in self._entries], bool)
-        sets = [name for name in self._entries if type(name) is bytes]
-        writer.json("others", [pack(name) for name in self._entries if not isinstance(name, bytes)] if not is_set.all() else [])
-        writer.array("is-set", is_set)
-        writer.array("sets", np.frombuffer(b"".join(sets), np.uint8))
-        writer.array("lengths", np.array(list(map(len, sets)), np.int32))
-        entries = self._entries.values()
-        writer.array("numbers", np.array([e.number for e in entries], np.int64))
-        writer.array("supports", np.array([-1 if e.support is None else e.support for e in entries], np.int64))
-        writer.array("scores", np.array([np.nan if e.score is None else e.score for e in entries], np.float64))
+        """The list in its order: denial constraints by their names, which are sets or texts, other rules packed."""
+        names = [name for name in self._numbers if isinstance(name, bytes)]
+        others = {place: name for place, name in enumerate(self._numbers) if not isinstance(name, bytes)}
+        writer.array("numbers", np.fromiter(self._numbers.values(), np.int64, len(self._numbers)))
+        writer.array("names", np.frombuffer(b"".join(names), np.uint8))
+        writer.array("lengths", np.fromiter(map(len, names), np.int32, len(names)))
+        writer.json("others", [[place, Terms().pack(rule)] for place, rule in others.items()])
 
     @classmethod
     def load(cls, reader: Reader, table: GrowingTable) -> Self:
@@ -375,7 +359,7 @@ class Evolution:
         parts = Parts(table.names)
         parts.denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
         if options.error and set(options.kinds) - {"dc"}:
-            parts.tolerant = [cast("Dependency", unpack(text)) for text in reader.json("tolerant")]
+            parts.tolerant = [cast("Dependency", Terms().read(packed)) for packed in reader.json("tolerant")]
         else:
             parts.uniques = Uniques.load(reader.under("uniques"), table) if "key" in options.kinds else None
             parts.depending = Depending.load(reader.under("dependencies"), table) if {"fd", "od"} & set(options.kinds) else None
@@ -389,16 +373,12 @@ class Evolution:
         return made
 
     def _load_list(self, reader: Reader) -> None:
-        others = iter([unpack(text) for text in reader.json("others")])
+        others = {place: Terms().read(packed) for place, packed in reader.json("others")}
         ends = np.cumsum(reader.array("lengths")).tolist()
-        data = reader.array("sets").tobytes()
-        sets = iter([data[a:b] for a, b in zip([0, *ends], ends, strict=False)])
-        error = None if self.options.error else 0.0
-        facts = (reader.array(name).tolist() for name in ("is-set", "numbers", "supports", "scores"))
-        for is_set, number, support, score in zip(*facts, strict=True):
-            name: Name = next(sets) if is_set else next(others)
-            law = self._denials[name] if isinstance(name, bytes) else name
-            self._entries[name] = Entry(number, law, error, support if support >= 0 else None, None if np.isnan(score) else score)
+        data = reader.array("names").tobytes()
+        names = iter([data[a:b] for a, b in zip([0, *ends], ends, strict=False)])
+        for place, number in enumerate(reader.array("numbers").tolist()):
+            self._numbers[others[place] if place in others else next(names)] = number
 
     def _check(self, table: GrowingTable) -> None:
         """Every invariant of every part."""
@@ -413,7 +393,7 @@ class Evolution:
         rules = [_read(law) for law in self._denials.values()]
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)
-        assert {entry.rule for entry in self._entries.values()} == set(rules)
+        assert {_read(self._law(name)) for name in self._numbers} == set(rules)
 
 
 def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
@@ -427,3 +407,8 @@ def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
 
 def _read(law: Law) -> Rule:
     return law.rule if isinstance(law, Written) else law
+
+
+def _names(sets: np.ndarray) -> list[bytes]:
+    """What sets are called: their words."""
+    return cast("list[bytes]", np.ascontiguousarray(sets).view(f"V{sets.shape[1] * sets.itemsize}")[:, 0].tolist())

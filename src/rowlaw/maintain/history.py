@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
-from itertools import chain
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+import pyarrow as pa
 
-from rowlaw.maintain.rulebook import Entry, read, short
+from rowlaw.maintain.rulebook import Entry, Rulebook, Terms, short
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules.model import Rule
+
+What = Literal["born", "retired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class BatchRecord:
 class Event:
     """A rule was born or retired by a batch. ``rows`` are its witness with all their values: many events share them."""
 
-    kind: Literal["born", "retired"]
+    kind: What
     id: str
     rule: Rule
     batch: BatchRecord
@@ -83,33 +85,42 @@ class Rows:
     @staticmethod
     def taken(table: GrowingTable, rows: Iterable[int]) -> Rows:
         wanted = sorted(set(rows))
-        told = table.decode(wanted, table.names).to_pylist() if wanted else []
-        return Rows(
-            {row: {name: _plain(value) for name, value in one.items()} for row, one in zip(wanted, told, strict=True)}, table.row_id
-        )
+        if not wanted:
+            return Rows({}, table.row_id)
+        told = table.decode(wanted, table.names)
+        lines = zip(*(_plain(column) for column in told.columns), strict=True)
+        return Rows({row: dict(zip(table.names, line, strict=True)) for row, line in zip(wanted, lines, strict=True)}, table.row_id)
 
     def of(self, rows: Sequence[int]) -> tuple[tuple[Mapping[str, Any], ...], str | None]:
         """What an event says of these rows."""
         return tuple(self.values[row] for row in rows), self.row_id
 
-    def line(self, batch: int) -> str:
-        """As it is written before the events."""
-        return short({"event": "rows", "batch": batch, "row_id": self.row_id, "rows": self.values})
+
+class Happening(NamedTuple):
+    """An event as it is kept until somebody looks at it: there may be thousands."""
+
+    kind: What
+    entry: Entry
+    witness: Sequence[int]
+
+    def event(self, batch: BatchRecord, rows: Rows, terms: Terms) -> Event:
+        return Event(self.kind, self.entry.id, terms.read(self.entry.packed), batch, *rows.of(self.witness))
 
 
 @dataclass(frozen=True, repr=False)
 class Events(Sequence[Event]):
-    """The events of a batch, from what is written of them: each is read when it is looked at, because there may be thousands."""
+    """The events of a batch; each is put together when it is looked at."""
 
-    written: Sequence[str] = ()
+    happened: Sequence[Happening] = ()
     batch: BatchRecord | None = None
     rows: Rows = field(default_factory=lambda: Rows({}))
+    terms: Terms = field(default_factory=Terms)
 
-    def of(self, kind: Literal["born", "retired"]) -> Events:
-        return replace(self, written=[line for line in self.written if line.startswith(_event(kind))])
+    def of(self, kind: What) -> Events:
+        return replace(self, happened=[one for one in self.happened if one.kind == kind])
 
     def __len__(self) -> int:
-        return len(self.written)
+        return len(self.happened)
 
     @overload
     def __getitem__(self, index: int) -> Event: ...
@@ -119,22 +130,43 @@ class Events(Sequence[Event]):
 
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
-            return replace(self, written=self.written[index])
-        line = json.loads(self.written[index])
-        assert self.batch is not None  # nothing is written without one
-        return _read(line, self.batch, self.rows)
+            return replace(self, happened=self.happened[index])
+        one = self.happened[index]
+        assert self.batch is not None  # nothing happens without one
+        return one.event(self.batch, self.rows, self.terms)
 
     def __repr__(self) -> str:
         return f"Events({len(self.of('born')):,} born, {len(self.of('retired')):,} retired)"
 
+    def line(self, known: int) -> str:
+        """As they are written in the log, with the terms after the first ``known``; nothing if nothing happened."""
+        if not self.happened:
+            return ""
+        return short(
+            {
+                "row_id": self.rows.row_id,
+                "rows": self.rows.values,
+                "terms": self.terms.since(known),
+                "retired": [(entry.number, witness) for kind, entry, witness in self.happened if kind == "retired"],
+                "born": [(entry, witness) for kind, entry, witness in self.happened if kind == "born"],
+            }
+        )
+
+
+def replay(line: Mapping[str, Any], book: Rulebook) -> list[Happening]:
+    """Do to a rulebook what a line of the log of events says."""
+    book.terms.extend(line["terms"])
+    found = [Happening("retired", book.remove(number), witness) for number, witness in line["retired"]]
+    return found + [Happening("born", book.add(Entry(*fields)), witness) for fields, witness in line["born"]]
+
 
 @dataclass(frozen=True)
 class History:
-    """All events of a state, the oldest first; read when they are asked for."""
+    """All events of a state, the oldest first; read when they are asked for. ``first`` are the rules it was made with."""
 
     batch_lines: np.ndarray = field(repr=False)
     event_lines: np.ndarray = field(repr=False)
-    living: tuple[Entry, ...] = field(default=(), repr=False)
+    first: Mapping[str, Any] = field(repr=False)
 
     @cached_property
     def batches(self) -> tuple[BatchRecord, ...]:
@@ -142,18 +174,12 @@ class History:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        batches = self.batches
-        written = list(happenings(self.event_lines))
-        # Rules of the first batch are not written down one by one: they live still, or their retirement is.
-        first = [(e.id, e.rule) for e in self.living if e.born == 0]
-        first += [(line["id"], read(line["rule"])) for line in written if line["event"] == "retired" and line["born"] == 0]
-        found = [Event("born", id, rule, batches[0]) for id, rule in sorted(first, key=lambda pair: int(pair[0][1:]))]
-        rows: Rows = Rows({})
-        for line in written:
-            if line["event"] == "rows":
-                rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
-            else:
-                found.append(_read(line, batches[line["batch"]], rows))
+        book = Rulebook.from_json(self.first)
+        changing = (batch for batch in self.batches[1:] if batch.added or batch.removed)
+        found = [Happening("born", entry, ()).event(self.batches[0], Rows({}), book.terms) for entry in book]
+        for batch, line in zip(changing, lines(self.event_lines), strict=True):
+            rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
+            found += [one.event(batch, rows, book.terms) for one in replay(line, book)]
         return tuple(found)
 
     def of(self, id: str) -> tuple[Event, ...]:
@@ -170,37 +196,9 @@ class History:
         return f"History({len(self.batches):,} batches, {len(self.events):,} events)"
 
 
-# What is written of an event. Texts are put together by hand: a batch may end twenty thousand rules, whose packed texts are JSON already.
-
-
-def born(entry: Entry, witness: Sequence[int]) -> str:
-    facts = ",".join([f'"{name}":{value!r}' for name, value in entry.facts.items()])  # numbers
-    return (
-        f'{_event("born")},"batch":{entry.born},"id":"{entry.id}","rule":{entry.packed},'
-        f'"facts":{{{facts}}},"witness":[{",".join(map(str, witness))}]}}'
-    )
-
-
-def retired(entry: Entry, batch: int, witness: Sequence[int]) -> str:
-    return (
-        f'{_event("retired")},"batch":{batch},"id":"{entry.id}","rule":{entry.packed},'
-        f'"born":{entry.born},"witness":[{",".join(map(str, witness))}]}}'
-    )
-
-
-def _event(kind: str) -> str:
-    """How the text of an event begins."""
-    return f'{{"event":"{kind}"'
-
-
 def lines(data: np.ndarray) -> Iterator[Any]:
     """The lines of a log."""
     return (json.loads(line) for line in data.tobytes().splitlines())
-
-
-def happenings(data: np.ndarray) -> Iterator[dict[str, Any]]:
-    """What the log of events tells: a line holds those of one batch."""
-    return chain.from_iterable(lines(data))
 
 
 def log(text: str) -> np.ndarray:
@@ -208,14 +206,13 @@ def log(text: str) -> np.ndarray:
     return np.frombuffer((text and text + "\n").encode("utf-8", "surrogatepass"), np.uint8)
 
 
-def _read(line: Mapping[str, Any], batch: BatchRecord, rows: Rows) -> Event:
-    return Event(line["event"], line["id"], read(line["rule"]), batch, *rows.of(line["witness"]))
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
-    if isinstance(value, dt.date | dt.datetime):
-        return value.isoformat()
-    if isinstance(value, Decimal) or (isinstance(value, float) and value in (float("inf"), float("-inf"))):
-        return str(value)
-    return value
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column as JSON has them."""
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_temporal(column.type):
+        return [value if value is None else value.isoformat() for value in values]
+    if pa.types.is_decimal(column.type):
+        return [value if value is None else str(value) for value in values]
+    if pa.types.is_floating(column.type):
+        return [str(value) if value in (math.inf, -math.inf) else value for value in values]
+    return values

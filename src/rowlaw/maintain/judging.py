@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.atoms import ANY, Atoms
 from rowlaw.discovery.rank import COVERED_EVIDENCE, SHORTEST, WEIGHTS
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.slots import Slots
 from rowlaw.maintain.cells import loose_slots
-from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
 
 if TYPE_CHECKING:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, get_args
 
 import numpy as np
 
 from rowlaw.errors import RowlawError
+from rowlaw.maintain.rulebook import Packed, Terms
 from rowlaw.maintain.store import Reader, Writer
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
-from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Kind, Nulls
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,24 +39,29 @@ class UpkeepOptions:
 
 
 class Happened(Protocol):
-    """A rule that was born or retired, what was measured of it, and the rows that show why: a pair ``(s, t)``, one row, or None."""
+    """A rule that was born or retired, what was measured of it when it was born, and the rows that show why: a pair ``(s, t)`` or none."""
 
     @property
-    def packed(self) -> str:
-        """The rule as :func:`rowlaw.maintain.rulebook.pack` writes it."""
+    def number(self) -> int:
+        """Which it keeps as long as it lives; given to no other rule."""
+
+    def packed(self, terms: Terms) -> Packed: ...
 
     @property
-    def facts(self) -> Mapping[str, Any]: ...
+    def error(self) -> float | None: ...
 
     @property
-    def witness(self) -> Sequence[int] | None: ...
+    def support(self) -> int | None: ...
+
+    @property
+    def score(self) -> float | None: ...
+
+    @property
+    def witness(self) -> Sequence[int]: ...
 
 
 class Evolved(Protocol):
     """What a batch did to the rules."""
-
-    @property
-    def rules(self) -> RuleSet: ...
 
     @property
     def added(self) -> Sequence[Happened]: ...
@@ -69,7 +74,8 @@ class Evolution(Protocol):
     """Rules that follow a table."""
 
     @property
-    def rules(self) -> RuleSet: ...
+    def first(self) -> Sequence[Happened]:
+        """The rules it was created with."""
 
     @classmethod
     def create(cls, table: GrowingTable, options: Any, progress: Progress) -> Self:

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rowlaw.discovery.atoms import ANY
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
-from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import Column, Op
 from rowlaw.spark.jobs import DriverThreads, cores
 

@@ -1,149 +1,157 @@
-"""The rules of a state with their ids: a rule keeps its id as long as it lives, and no id is given twice."""
+"""The rules of a state with their numbers: a rule keeps its number as long as it lives, and none is given twice."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from rowlaw.rules import NamedRule, RuleSet, parse
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
 
-FACTS = ("because", "error", "support", "score")
+Packed = tuple[Any, ...]  # a rule as a short JSON value
+
+# JSON as it is written here, of values that hold no circles
+short = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
-def pack(rule: Rule) -> str:
-    """A rule as a short JSON text that is read fifty times faster than rule text.
+def pack_predicate(predicate: Predicate) -> list[Any]:
+    """A predicate as a JSON value that is read fifty times faster than its text.
 
-    >>> pack(parse("not (s.a = t.a and s.b < t.c)"))
-    '["dc",[["s","a",2,"t","a"],["s","b",1,"t","c"]]]'
-    >>> str(unpack(pack(parse("od {x}: a ~ b desc"))))
-    'od {x}: a ~ b desc'
+    >>> pack_predicate(Predicate(Column("s", "b"), Op.LT, Column("t", "c")))
+    ['s', 'b', 1, 't', 'c']
     """
-    match rule:
-        case Denial() if all(isinstance(p.right, Column) for p in rule.predicates):
-            return pack_denial([pack_predicate(p) for p in rule.predicates])
-        case Key():
-            packed: list[Any] = ["key", rule.columns]
-        case FunctionalDependency():
-            packed = ["fd", rule.left, rule.right]
-        case OrderCompatible():
-            packed = ["od", rule.context, rule.left, rule.right, rule.descending]
-        case _:
-            packed = ["text", str(rule)]
-    return short(packed)
+    left, right = predicate.left, predicate.right
+    if isinstance(right, Column):
+        return [left.row, left.name, int(predicate.op), right.row, right.name]
+    turned = left.row == "t"  # what is about t alone would be read as about s
+    return [turned, str(predicate.exchanged if turned else predicate)]
 
 
-def unpack(text: str) -> Rule:
-    return read(json.loads(text))
+def read_predicate(packed: Sequence[Any]) -> Predicate:
+    if len(packed) > 2:
+        row, name, op, other_row, other = packed
+        return Predicate(Column(row, name), Op(op), Column(other_row, other))
+    turned, text = packed
+    (found,) = cast("Denial", parse(f"not ({text})")).predicates
+    return found.exchanged if turned else found
 
 
-def read(packed: Sequence[Any]) -> Rule:
-    """The rule of a packed text that was read as JSON."""
-    kind, *rest = packed
-    match kind:
-        case "dc":
-            return Denial.canonical(tuple(_predicate(*p) for p in rest[0]))
-        case "key":
-            return Key(tuple(rest[0]))
-        case "fd":
-            return FunctionalDependency(tuple(rest[0]), rest[1])
-        case "od":
-            return OrderCompatible(tuple(rest[0]), rest[1], rest[2], rest[3])
-        case _:
-            return parse(rest[0])
+class Terms:
+    """The predicates of all denial constraints there have been, each with a number: thousands of rules are made of hundreds of them.
 
+    >>> terms = Terms()
+    >>> terms.pack(parse("not (s.a = t.a and s.b < t.c)")), terms.pack(parse("not (s.a = t.a)")), terms.pack(parse("key (a, b)"))
+    (('dc', 0, 1), ('dc', 0), ('key', 'a', 'b'))
+    >>> str(terms.read(("dc", 1)))
+    'not (s.b < t.c)'
+    """
 
-def pack_denial(predicates: Sequence[str]) -> str:
-    """A denial constraint of packed predicates."""
-    return f'["dc",[{",".join(predicates)}]]'
+    def __init__(self, packed: Iterable[Sequence[Any]] = ()) -> None:
+        self._predicates: list[Predicate] = []
+        self._numbers: dict[Predicate, int] = {}
+        self.extend(packed)
 
+    def __len__(self) -> int:
+        return len(self._predicates)
 
-@lru_cache(maxsize=10_000)  # thousands of rules are made of hundreds of predicates
-def pack_predicate(predicate: Predicate) -> str:
-    """A comparison of two columns as JSON."""
-    left, right = predicate.left, cast("Column", predicate.right)
-    return short([left.row, left.name, int(predicate.op), right.row, right.name])
+    def number(self, predicate: Predicate) -> int:
+        """The number of a predicate, a new one if it has none."""
+        found = self._numbers.setdefault(predicate, len(self._predicates))
+        if found == len(self._predicates):
+            self._predicates.append(predicate)
+        return found
 
+    def since(self, known: int) -> list[list[Any]]:
+        """Those after the first ``known``, as JSON values."""
+        return [pack_predicate(p) for p in self._predicates[known:]]
 
-short = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # JSON as it is written here
+    def extend(self, packed: Iterable[Sequence[Any]]) -> None:
+        """Take in what :meth:`since` gave."""
+        for one in packed:
+            self.number(read_predicate(one))
 
+    def pack(self, rule: Rule) -> Packed:
+        match rule:
+            case Denial():
+                return ("dc", *map(self.number, rule.predicates))
+            case Key():
+                return ("key", *rule.columns)
+            case FunctionalDependency():
+                return ("fd", rule.left, rule.right)
+            case OrderCompatible():
+                return ("od", rule.context, rule.left, rule.right, rule.descending)
+            case _:
+                return ("text", str(rule))
 
-@lru_cache(maxsize=10_000)
-def _predicate(row: Any, name: str, op: int, other_row: Any, other: str) -> Predicate:
-    return Predicate(Column(row, name), Op(op), Column(other_row, other))
+    def read(self, packed: Sequence[Any]) -> Rule:
+        kind, *rest = packed
+        match kind:
+            case "dc":
+                return Denial.canonical(tuple(map(self._predicates.__getitem__, rest)))
+            case "key":
+                return Key(tuple(rest))
+            case "fd":
+                return FunctionalDependency(tuple(rest[0]), rest[1])
+            case "od":
+                return OrderCompatible(tuple(rest[0]), rest[1], rest[2], rest[3])
+            case _:
+                return parse(rest[0])
 
 
 class Entry(NamedTuple):
-    """A rule that lives: its id, the batch that brought it, and what was measured then."""
+    """A rule that lives: its number, the batch that brought it, and what was measured then."""
 
-    id: str
-    packed: str
+    number: int
+    packed: Packed
     born: int
-    facts: Mapping[str, Any] = MappingProxyType({})
+    error: float | None = None
+    support: int | None = None
+    score: float | None = None
 
     @property
-    def rule(self) -> Rule:
-        return unpack(self.packed)
-
-    @property
-    def named(self) -> NamedRule:
-        return NamedRule(self.id, self.rule, **self.facts)
-
-
-def facts_of(named: NamedRule) -> dict[str, Any]:
-    """What was measured of a rule."""
-    return {name: value for name in FACTS if (value := getattr(named, name)) is not None}
+    def id(self) -> str:
+        return f"R{self.number}"
 
 
 @dataclass
 class Rulebook:
-    """The living rules, packed, in the order of their births.
+    """The living rules, packed, by their numbers and in the order of their births.
 
     >>> book = Rulebook()
-    >>> first = book.add(pack(parse("key (a)")), batch=0)
-    >>> book.remove(first.packed).id, book.add(pack(parse("key (b)")), batch=1).id
-    ('R1', 'R2')
+    >>> first = book.add(Entry(1, book.terms.pack(parse("key (a)")), born=0))
+    >>> book.remove(1) is first, len(book)
+    (True, 0)
     """
 
-    entries: dict[str, Entry] = field(default_factory=dict)
-    given: int = 0  # ids so far
+    terms: Terms = field(default_factory=Terms)
+    entries: dict[int, Entry] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, packed: str, batch: int, facts: Mapping[str, Any] = MappingProxyType({})) -> Entry:
-        assert packed not in self.entries, f"{unpack(packed)} is there already"
-        self.given += 1
-        entry = self.entries[packed] = Entry(f"R{self.given}", packed, batch, facts)
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def add(self, entry: Entry) -> Entry:
+        assert entry.number not in self.entries, f"there is an {entry.id}"
+        self.entries[entry.number] = entry
         return entry
 
-    def remove(self, packed: str) -> Entry:
-        """Take out a rule, or the same law with ``s`` and ``t`` exchanged."""
-        if packed not in self.entries and isinstance(rule := unpack(packed), Denial):
-            packed = pack(rule.exchanged)
-        return self.entries.pop(packed)
+    def remove(self, number: int) -> Entry:
+        return self.entries.pop(number)
+
+    def rule(self, entry: Entry) -> Rule:
+        return self.terms.read(entry.packed)
 
     def rules(self, nulls: Nulls, settings: Mapping[str, Any]) -> RuleSet:
-        return RuleSet(tuple(entry.named for entry in self.entries.values()), nulls, settings)
-
-    def replay(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Births and retirements as they were written down."""
-        for event in events:
-            if event["event"] == "retired":
-                del self.entries[short(event["rule"])]
-            elif event["event"] == "born":
-                packed = short(event["rule"])
-                self.entries[packed] = Entry(event["id"], packed, event["batch"], event.get("facts", {}))
-                self.given = max(self.given, int(event["id"][1:]))
+        named = (NamedRule(e.id, self.rule(e), error=e.error, support=e.support, score=e.score) for e in self)
+        return RuleSet(tuple(named), nulls, settings)
 
     def to_json(self) -> dict[str, Any]:
-        return {"given": self.given, "rules": [[e.id, e.packed, e.born, dict(e.facts)] for e in self.entries.values()]}
+        return {"terms": self.terms.since(0), "rules": list(self)}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Rulebook:
-        entries = (Entry(*fields) for fields in value["rules"])
-        return Rulebook({entry.packed: entry for entry in entries}, value["given"])
+        return Rulebook(Terms(value["terms"]), {fields[0]: Entry(*fields) for fields in value["rules"]})

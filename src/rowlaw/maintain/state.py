@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,9 +19,9 @@ from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
-from rowlaw.maintain.history import BatchRecord, Events, History, Rows, born, happenings, log, retired
-from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, UpkeepOptions
-from rowlaw.maintain.rulebook import Rulebook, facts_of, pack, short
+from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay
+from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, Happened, UpkeepOptions
+from rowlaw.maintain.rulebook import Entry, Rulebook, short
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
 from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
@@ -112,14 +113,15 @@ class Laws:
             laws = cls(store, evolution=evolution)
             evolved = laws._evolution_type.create(grown, options, shown)
             book = Rulebook()
-            for named in evolved.rules:
-                book.add(pack(named.rule), 0, facts_of(named))
+            for happened in evolved.first:
+                book.add(_entry(happened, 0, book))
             laws._table, laws._evolution, laws._book = grown, evolved, book
             facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
             record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
             for name, data in zip(LOGS, (log(short(_line(record))), log("")), strict=True):
                 laws._logs[name] = FileArray.create(store.data / writer.new_file(), data)
             with shown.phase("save"):
+                writer.json("first", book.to_json())
                 laws._save(writer, facts, snapshot=True)
         return laws
 
@@ -195,7 +197,7 @@ class Laws:
         """When each rule was born and retired, and by which rows."""
         with self._lock:
             reader = self._store.reader
-            return History(reader.array("batches"), reader.array("events"), tuple(self._rulebook.entries.values()))
+            return History(reader.array("batches"), reader.array("events"), reader.json("first"))
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
@@ -226,7 +228,8 @@ class Laws:
         if self._book is None:
             reader = self._store.reader
             self._book = Rulebook.from_json(reader.json("rules"))
-            self._book.replay(happenings(reader.array("events")[self._store.facts["rules_at"] :]))
+            for line in lines(reader.array("events")[self._store.facts["rules_at"] :]):
+                replay(line, self._book)
         return self._book
 
     def apply(
@@ -326,18 +329,17 @@ class Laws:
     def _record(self, taken: Taken, evolved: Evolved | None, batch_id: str | None) -> Events:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
-        removed, added = (list(evolved.removed), list(evolved.added)) if evolved is not None else ([], [])
-        pairs = [[int(row) for row in h.witness] if h.witness is not None else [] for h in (*removed, *added)]
-        rows = Rows.taken(self.table, (row for pair in pairs for row in pair))
-        written = [retired(book.remove(happened.packed), number, pair) for happened, pair in zip(removed, pairs, strict=False)]
-        for happened, pair in zip(added, pairs[len(removed) :], strict=True):
-            written.append(born(book.add(happened.packed, number, happened.facts), pair))
+        known = len(book.terms)
+        removed, added = (evolved.removed, evolved.added) if evolved is not None else ((), ())
+        happened = [Happening("retired", book.remove(one.number), one.witness) for one in removed]
+        happened += [Happening("born", book.add(_entry(one, number, book)), one.witness) for one in added]
+        rows = Rows.taken(self.table, chain.from_iterable(one.witness for one in happened))
         record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
-        told = [rows.line(number), *written] if rows.values else written
-        for name, text in zip(LOGS, (short(_line(record)), f"[{','.join(told)}]" if told else ""), strict=True):
+        events = Events(happened, record, rows, book.terms)
+        for name, text in zip(LOGS, (short(_line(record)), events.line(known)), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(log(text))
-        return Events(written, record, rows)
+        return events
 
     def _guarded(self, coming: Batch, going: Batch | None, door: RuleSet) -> tuple[Batch, pa.Table]:
         """The rows that may come in, and those that may not: found by taking all of them in for a try."""
@@ -365,6 +367,8 @@ class Laws:
             facts["rules_at"] = len(self._logs["events"])
         else:
             writer.keep("rules")
+        if "first" in writer:
+            writer.keep("first")
         writer.commit(facts)
         self._seen = self._store.generation
 
@@ -389,6 +393,10 @@ def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:
             names = {p.left.name, p.right.name}
             groups = [*(g for g in groups if not g & names), names.union(*(g for g in groups if g & names))]
     return groups
+
+
+def _entry(happened: Happened, batch: int, book: Rulebook) -> Entry:
+    return Entry(happened.number, happened.packed(book.terms), batch, happened.error, happened.support, happened.score)
 
 
 def _written(options: UpkeepOptions) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from rowlaw.errors import RowlawError
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.steps import step
 
-FORMAT = 2  # of the folder; another one is not read
+FORMAT = 3  # of the folder; another one is not read
 MANIFEST, LOCK, DATA = "manifest.json", "lock", "data"
 ALIGNED = 64  # bytes: where arrays begin in a file
 ALONE = 1 << 16  # bytes: an array this large has a file of its own, which goes when the array does

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from rowlaw.discovery.atoms import ANY
 from rowlaw.discovery.together import Dependency, Implied, follows_from_one
 from rowlaw.kernels import together as kernels
-from rowlaw.maintain.writing import ANY
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, OrderCompatible
 
 N = TypeVar("N")

@@ -1,0 +1,59 @@
+"""The living rules as JSON: whatever is packed is read again, also by a book that learns the terms later."""
+
+import datetime as dt
+import json
+
+import pytest
+
+from rowlaw.maintain.history import BatchRecord, Events, Happening, replay
+from rowlaw.maintain.rulebook import Entry, Rulebook, Terms
+from rowlaw.rules import parse
+
+RULES = (
+    "not (s.a = t.a and s.b < t.c)",
+    "not (s.a = t.a and t.b = 5)",
+    "not (s.a = 'x' and t.a = 'x')",
+    "not (s.b > 1.5 and s.c <= date '2020-01-01')",
+    "not (t.b >= 2)",
+    "key (a, b)",
+    "fd (a, b) -> c",
+    "fd () -> c",
+    "od {x}: a ~ b desc",
+    "od {}: a ~ b",
+    "od [year asc, week desc] -> [quarter asc]",
+)
+
+
+def as_read(value):
+    return json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_a_rule_is_read_as_it_was_packed(text):
+    rule, terms = parse(text), Terms()
+    packed = as_read(terms.pack(rule))
+    assert terms.read(packed) == rule
+    assert Terms(as_read(terms.since(0))).read(packed) == rule
+
+
+def test_a_book_that_replays_is_the_book_that_was_written():
+    book = Rulebook()
+    for number, text in enumerate(RULES[:6], 1):
+        book.add(Entry(number, book.terms.pack(parse(text)), 0, 0.0, 7, 0.5))
+    saved, known = as_read(book.to_json()), len(book.terms)
+    happened = [Happening("retired", book.remove(2), (3, 4)), Happening("retired", book.remove(6), ())]
+    for number, text in enumerate(RULES[6:] + ("not (s.d = t.e)",), 7):
+        happened.append(Happening("born", book.add(Entry(number, book.terms.pack(parse(text)), 1)), ()))
+    batch = BatchRecord(1, None, dt.datetime.now(dt.UTC), 1, 0, len(happened) - 2, 2, len(book))
+    line = Events(happened, batch, terms=book.terms).line(known)
+    again = Rulebook.from_json(saved)
+    assert [(one.kind, one.entry.number, list(one.witness)) for one in replay(json.loads(line), again)] == [
+        (one.kind, one.entry.number, list(one.witness)) for one in happened
+    ]
+    assert again.rules("unknown", {}) == book.rules("unknown", {})
+    assert as_read(again.to_json()) == as_read(book.to_json())
+
+
+def test_nothing_is_written_where_nothing_happened():
+    assert Events().line(0) == ""
+    assert list(Events()) == []
