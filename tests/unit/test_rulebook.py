@@ -42,7 +42,7 @@ def test_a_book_that_replays_is_the_book_that_was_written():
         book.add(Entry(number, book.terms.pack(parse(text)), 0, 0.0, 7, 0.5))
     saved, known = as_read(book.to_json()), len(book.terms)
     happened = [Happening("retired", book.remove(2), (3, 4)), Happening("retired", book.remove(6), ())]
-    for number, text in enumerate(RULES[6:] + ("not (s.d = t.e)",), 7):
+    for number, text in enumerate((*RULES[6:], "not (s.d = t.e)"), 7):
         happened.append(Happening("born", book.add(Entry(number, book.terms.pack(parse(text)), 1)), ()))
     batch = BatchRecord(1, None, dt.datetime.now(dt.UTC), 1, 0, len(happened) - 2, 2, len(book))
     line = Events(happened, batch, terms=book.terms).line(known)

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from rowlaw.discovery.bitsets import bits_of, distinct, mirrored, one_of_each, smallest, without_repeats, words_of
+from rowlaw.discovery.bitsets import bits_of, distinct, members, mirrored, one_of_each, smallest, without_repeats, words_of
 from rowlaw.discovery.hypergraph import Branch, Found, Hypergraph, Limit, Stop, never
 from rowlaw.kernels import hitting, hitting_edges, hitting_refine
 from rowlaw.kernels import hitting_state as state
@@ -30,7 +30,8 @@ ALONE = 1 << 22  # words of work that one thread does before others are called: 
 PARTS = 16  # parts of the work for each thread
 FEW_WORDS = 64  # bitmaps this short are always worth it
 QUARTERS = 4  # quarters of a word for each listed edge: longer bitmaps are not worth it
-RESTART = 1 << 14  # sets broken by new edges, and made on the way, beyond which refining costs more than searching anew
+REFINED_PARTS = 4  # of the sets that are broken, for each thread
+RESTART = 1 << 16  # sets broken by new edges, and made on the way, beyond which refining costs more than searching anew
 KEPT_SETS = 1 << 16  # of a search that gave up, the smallest: nobody lists more
 COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
 
@@ -129,17 +130,25 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
     if graph.exchange is not None:
         broken = distinct(np.concatenate([broken, mirrored(broken, graph.exchange)]))
     hits = hitting_refine.bitmaps(graph.edges[: len(graph.edges) if len(broken) > graph.vertices else 0], graph.vertices)
+    order, broken = _alike(broken, graph.vertices)
     most = RESTART // threads
 
     def work(part: np.ndarray) -> tuple[np.ndarray, int]:
-        return hitting_refine.extended(hits, graph.edges, known, part, graph.forbidden, most)  # type: ignore[no-any-return]
+        return hitting_refine.extended(hits, order, graph.edges, known, part, graph.forbidden, most)  # type: ignore[no-any-return]
 
-    parts = _in_threads(work, [broken[i::threads] for i in range(threads)], Limit(stop), threads)
+    parts = _in_threads(work, np.array_split(broken, REFINED_PARTS * threads if threads > 1 else 1), Limit(stop), threads)
     nodes = [nodes for _, nodes in parts]
     if max(nodes) > most:
         return minimal_hitting_sets(graph, stop, threads)
     found = _one_of_each(graph, Found(np.concatenate([part for part, _ in parts]), complete=True, nodes=sum(nodes)))
     return replace(found, sets=without_repeats(np.concatenate([kept, found.sets])))
+
+
+def _alike(sets: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices, those of most sets first, and the sets in an order in which neighbours have the first of these in common."""
+    has = members(sets, vertices)
+    order = np.argsort(-np.count_nonzero(has, axis=0), kind="stable")
+    return order, sets[np.lexsort(np.packbits(has[:, order], axis=1).T[::-1])]
 
 
 def _kept(found: Found) -> Found:

@@ -3,7 +3,7 @@
 In Berge's algorithm a set that misses the next edge gets each vertex of it that leaves all others a critical edge (one that no other
 vertex of the set hits). Tested against the edges before it, that makes the results minimal and different without comparing sets. So what
 comes of a set depends on nothing but the set and the edges, and whole sets can be taken by threads. The edges of each vertex are
-bits of a *bitmap*: those that a set hits once come from a pass for each of its vertices.
+bits of a *bitmap*: those that a set hits once come from a pass for each of its vertices. Sets that begin alike share these passes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.hitting_edges import forbid, only_hit
 from rowlaw.kernels.hitting_state import count
 
+BLOCK = 16  # words of a bitmap between two looks at what is missed
+
 _0, _1 = np.uint64(0), np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _lowest(bits: Any) -> Any:
+    """The place of the lowest bit."""
+    return count((bits & (~bits + _1)) - _1)
 
 
 @njit(cache=True, nogil=True)
@@ -45,11 +53,35 @@ def first_missed(edges: Any, first: int, chosen: Any) -> int:
 @njit(cache=True, nogil=True)
 def missing(edges: Any, first: int, sets: Any, most: int) -> Any:
     """Which sets miss an edge, from ``first`` on; those after ``most`` that do are not looked for."""
-    found = np.zeros(len(sets), np.bool_)
-    n = 0
+    found, n, number = np.zeros(len(sets), np.bool_), 0, len(edges) - first
+    if len(sets) < 64 * edges.shape[1]:  # they would not make up for bitmaps
+        for s in range(len(sets)):
+            found[s] = first_missed(edges, first, sets[s]) >= 0
+        return found
+    hits = bitmaps(edges[first:], 64 * edges.shape[1])
+    lanes = hits.shape[1]
+    seen = np.empty(BLOCK, np.uint64)
     for s in range(len(sets)):
-        if first_missed(edges, first, sets[s]) >= 0:
-            found[s] = True
+        for start in range(0, lanes, BLOCK):
+            stop = min(start + BLOCK, lanes)
+            for lane in range(stop - start):
+                seen[lane] = _0
+            for w in range(sets.shape[1]):
+                bits = sets[s, w]
+                while bits != _0:
+                    v = (w << 6) + _lowest(bits)
+                    bits &= bits - _1
+                    for lane in range(stop - start):
+                        seen[lane] |= hits[v, start + lane]
+            if stop == lanes and number & 63:  # what is no edge is not missed
+                seen[stop - start - 1] |= ~_0 << np.uint64(number & 63)
+            every = ~_0
+            for lane in range(stop - start):
+                every &= seen[lane]
+            if every != ~_0:
+                found[s] = True
+                break
+        if found[s]:
             n += 1
             if n > most:
                 break
@@ -57,102 +89,182 @@ def missing(edges: Any, first: int, sets: Any, most: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def extended(hits: Any, edges: Any, known: int, sets: Any, forbidden: Any, most: int) -> Any:
+def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden: Any, most: int) -> Any:
     """What comes of sets that hit the first ``known`` edges and are minimal there: the minimal hitting sets of all edges, and how many
     sets had to be looked at; more than ``most`` mean that it was given up. ``hits`` are the bitmaps of the edges, or, where few sets do not
-    make up for them, have no bits."""
+    make up for them, have no bits; ``order`` is that of the vertices in which neighbouring sets begin alike."""
     words, nodes, n = edges.shape[1], 0, 0
     out = np.empty((64, words), np.uint64)
-    stack, stages, top = np.empty((64, words), np.uint64), np.empty(64, np.int64), 0
-    lanes = (len(edges) + 63) >> 6
-    once, twice = np.empty(lanes, np.uint64), np.empty(lanes, np.uint64)
+    stack, notes, top = np.empty((64, words), np.uint64), np.empty((64, 2), np.int64), 0  # notes: the edge that is missed, the vertex added
+    path, depth = np.empty(len(order), np.int64), 0
+    once, twice = np.zeros((16, hits.shape[1]), np.uint64), np.zeros((16, hits.shape[1]), np.uint64)
+    critical = np.empty((len(edges) + 63) >> 6, np.uint64)
     common = np.empty((len(hits), words), np.uint64)
-    chosen, left = np.empty(words, np.uint64), np.empty(words, np.uint64)
+    chosen, left, alive = np.empty(words, np.uint64), np.empty(words, np.uint64), np.empty(words, np.uint64)
     for s in range(len(sets)):
-        stack[0], stages[0], top = sets[s], first_missed(edges, known, sets[s]), 1
+        for w in range(words):
+            stack[0, w] = sets[s, w]
+        notes[0, 0], notes[0, 1], top = first_missed(edges, known, sets[s]), -1, 1
         while top > 0:
             top -= 1
-            chosen[:] = stack[top]
-            stage = stages[top]
+            for w in range(words):
+                chosen[w] = stack[top, w]
+            stage, added = notes[top, 0], notes[top, 1]
             if stage < 0:
                 if n == len(out):
                     out = _longer(out)
-                out[n] = chosen
+                for w in range(words):
+                    out[n, w] = chosen[w]
                 n += 1
                 continue
             nodes += 1
             if nodes > most:
                 return out[:n], nodes
-            left[:] = edges[stage]
+            for w in range(words):
+                left[w] = edges[stage, w]
             forbid(forbidden, chosen, left)
             if hits.shape[1]:
-                _hit_once(hits, chosen, stage, once, twice)
+                size = 0
+                for w in range(words):
+                    size += count(chosen[w])
+                if size >= len(once):
+                    once, twice = _longer(once), _longer(twice)
+                depth = _walk(hits, order, chosen, added, path, depth, once, twice)
+                _critical(once[depth], twice[depth], stage, critical)
             else:
-                _look_once(edges, chosen, stage, once)
-            _drop_vital(edges, chosen, once[: (stage + 63) >> 6], common, left)
+                _look_once(edges, chosen, stage, critical)
+            _drop_vital(edges, chosen, critical[: (stage + 63) >> 6], common, alive, left)
             for v in range(len(hits)):
                 place, bit = v >> 6, _1 << np.uint64(v & 63)
                 if left[place] & bit == _0:
                     continue
                 if top == len(stack):
-                    stack, stages = _longer(stack), np.append(stages, stages)
-                stack[top] = chosen
+                    stack, notes = _longer(stack), _longer(notes)
+                for w in range(words):
+                    stack[top, w] = chosen[w]
                 stack[top, place] |= bit
-                stages[top] = first_missed(edges, stage + 1, stack[top])
+                notes[top, 0], notes[top, 1] = first_missed(edges, stage + 1, stack[top]), v
                 top += 1
     return out[:n], nodes
 
 
 @njit(cache=True, nogil=True)
-def _hit_once(hits: Any, chosen: Any, stage: int, once: Any, twice: Any) -> None:
-    """The edges before ``stage`` that a set hits in one vertex only, as a bitmap."""
-    lanes = (stage + 63) >> 6
-    once[:lanes] = _0
-    twice[:lanes] = _0
-    for v in range(len(hits)):
-        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
-            for lane in range(lanes):
-                twice[lane] |= once[lane] & hits[v, lane]
-                once[lane] |= hits[v, lane]
-    for lane in range(lanes):
-        once[lane] &= ~twice[lane]
-    if stage & 63:
-        once[lanes - 1] &= (_1 << np.uint64(stage & 63)) - _1
+def _walk(hits: Any, order: Any, chosen: Any, added: int, path: Any, depth: int, once: Any, twice: Any) -> int:
+    """Brings the bitmaps of a path to a set: level d tells which edges the first d vertices of it hit, and hit twice. Levels that the last
+    set has left are used again, and a set that got one vertex more (``added``) takes one more level. How long the path is."""
+    if added >= 0:
+        last = -1
+        for w in range(len(chosen)):
+            last += count(chosen[w])
+        path[last] = added
+        _step(hits[added], once, twice, last)
+        return last + 1
+    d, same = 0, True
+    for v in order:
+        if chosen[v >> 6] >> np.uint64(v & 63) & _1 == _0:
+            continue
+        same &= d < depth and path[d] == v
+        if not same:
+            path[d] = v
+            _step(hits[v], once, twice, d)
+        d += 1
+    return d
 
 
 @njit(cache=True, nogil=True)
-def _look_once(edges: Any, chosen: Any, stage: int, once: Any) -> None:
+def _step(hit: Any, once: Any, twice: Any, level: int) -> None:
+    for lane in range(len(hit)):
+        seen = once[level, lane]
+        twice[level + 1, lane] = twice[level, lane] | seen & hit[lane]
+        once[level + 1, lane] = seen | hit[lane]
+
+
+@njit(cache=True, nogil=True)
+def _critical(once: Any, twice: Any, stage: int, out: Any) -> None:
+    """The edges before ``stage`` that are hit in one vertex only, as a bitmap."""
+    lanes = (stage + 63) >> 6
+    for lane in range(lanes):
+        out[lane] = once[lane] & ~twice[lane]
+    if stage & 63:
+        out[lanes - 1] &= (_1 << np.uint64(stage & 63)) - _1
+
+
+@njit(cache=True, nogil=True)
+def _look_once(edges: Any, chosen: Any, stage: int, out: Any) -> None:
     """The same from the edges themselves."""
-    once[: (stage + 63) >> 6] = _0
+    for lane in range((stage + 63) >> 6):
+        out[lane] = _0
     for i in range(stage):
         if only_hit(edges[i], chosen) >= 0:
-            once[i >> 6] |= _1 << np.uint64(i & 63)
+            out[i >> 6] |= _1 << np.uint64(i & 63)
 
 
 @njit(cache=True, nogil=True)
-def _drop_vital(edges: Any, chosen: Any, once: Any, common: Any, left: Any) -> None:
-    """Drops from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be needed."""
+def _drop_vital(edges: Any, chosen: Any, critical: Any, common: Any, alive: Any, left: Any) -> None:
+    """Drops from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be needed.
+
+    ``alive`` are the vertices of the set whose critical edges still have such a vertex in common.
+    """
     words = len(chosen)
-    common[:] = left
-    for lane in range(len(once)):
-        bits = once[lane]
+    for w in range(words):
+        alive[w] = chosen[w]
+        for v in range(len(common)):
+            common[v, w] = left[w]
+    if words == 1:
+        alive[0] = _share_narrow(edges, critical, common, chosen[0])
+    else:
+        _share(edges, critical, common, alive)
+    for w in range(words):
+        bits = alive[w]
         while bits != _0:
-            i = (lane << 6) + count((bits & (~bits + _1)) - _1)
+            v = (w << 6) + _lowest(bits)
+            bits &= bits - _1
+            for x in range(words):
+                left[x] &= ~common[v, x]
+
+
+@njit(cache=True, nogil=True)
+def _share(edges: Any, critical: Any, common: Any, alive: Any) -> None:
+    """Takes from what the critical edges of each vertex have in common what they have not."""
+    words = len(alive)
+    for lane in range(len(critical)):
+        bits = critical[lane]
+        while bits != _0:
+            i = (lane << 6) + _lowest(bits)
             bits &= bits - _1
             for w in range(words):
-                hit = edges[i, w] & chosen[w]
+                hit = edges[i, w] & alive[w]
                 if hit != _0:
-                    v = (w << 6) + count(hit - _1)
+                    v = (w << 6) + _lowest(hit)
+                    some = _0
                     for x in range(words):
                         common[v, x] &= edges[i, x]
-    for v in range(len(common)):
-        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
-            for w in range(words):
-                left[w] &= ~common[v, w]
+                        some |= common[v, x]
+                    if some == _0:
+                        alive[w] ^= hit
+
+
+@njit(cache=True, nogil=True)
+def _share_narrow(edges: Any, critical: Any, common: Any, alive: Any) -> Any:
+    """The same for sets of one word, in half the time; what is alive then."""
+    for lane in range(len(critical)):
+        bits = critical[lane]
+        while bits != _0:
+            edge = edges[(lane << 6) + _lowest(bits), 0]
+            bits &= bits - _1
+            hit = edge & alive
+            if hit != _0:
+                v = _lowest(hit)
+                common[v, 0] &= edge
+                if common[v, 0] == _0:
+                    alive ^= hit
+    return alive
 
 
 @njit(cache=True, nogil=True)
 def _longer(lines: Any) -> Any:
     longer = np.empty((2 * len(lines), lines.shape[1]), lines.dtype)
-    longer[: len(lines)] = lines
+    for i in range(len(lines)):
+        for w in range(lines.shape[1]):
+            longer[i, w] = lines[i, w]
     return longer

@@ -46,7 +46,7 @@ MOST_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
 ONE_SET_IN = 16  # sets that are asked whether they are broken, before refining
-REFINE = 3e-10  # seconds for each edge that refining costs for each set that is broken
+REFINE = 1.6e-10  # seconds for each edge that refining costs for each set that is broken
 
 
 @dataclass
