@@ -148,7 +148,7 @@ def _alike(sets: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
     """The vertices, those of most sets first, and the sets in an order in which neighbours have the first of these in common."""
     has = members(sets, vertices)
     order = np.argsort(-np.count_nonzero(has, axis=0), kind="stable")
-    return order, sets[np.lexsort(np.packbits(has[:, order], axis=1).T[::-1])]
+    return order, sets[np.lexsort(np.packbits(has[:, order], axis=1).T[::-1])] if vertices else sets
 
 
 def _kept(found: Found) -> Found:

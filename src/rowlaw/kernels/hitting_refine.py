@@ -102,9 +102,18 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
     common = np.empty((len(hits), words), np.uint64)
     chosen, left, alive = np.empty(words, np.uint64), np.empty(words, np.uint64), np.empty(words, np.uint64)
     for s in range(len(sets)):
+        size = 0
         for w in range(words):
             stack[0, w] = sets[s, w]
-        notes[0, 0], notes[0, 1], top = first_missed(edges, known, sets[s]), -1, 1
+            size += count(sets[s, w])
+        if hits.shape[1]:
+            while size >= len(once):
+                once, twice = _longer(once), _longer(twice)
+            depth = _walk(hits, order, sets[s], path, depth, once, twice)
+            stage = _next_missed(once[depth], once[depth], known, len(edges))
+        else:
+            stage = first_missed(edges, known, sets[s])
+        notes[0, 0], notes[0, 1], top = stage, -1, 1
         while top > 0:
             top -= 1
             for w in range(words):
@@ -124,12 +133,14 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
                 left[w] = edges[stage, w]
             forbid(forbidden, chosen, left)
             if hits.shape[1]:
-                size = 0
-                for w in range(words):
-                    size += count(chosen[w])
-                if size >= len(once):
-                    once, twice = _longer(once), _longer(twice)
-                depth = _walk(hits, order, chosen, added, path, depth, once, twice)
+                if added >= 0:  # one level more than the set it came of, which is on the path
+                    depth = 0
+                    for w in range(words):
+                        depth += count(chosen[w])
+                    if depth >= len(once):
+                        once, twice = _longer(once), _longer(twice)
+                    path[depth - 1] = added
+                    _step(hits[added], once, twice, depth - 1)
                 _critical(once[depth], twice[depth], stage, critical)
             else:
                 _look_once(edges, chosen, stage, critical)
@@ -143,22 +154,19 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
                 for w in range(words):
                     stack[top, w] = chosen[w]
                 stack[top, place] |= bit
-                notes[top, 0], notes[top, 1] = first_missed(edges, stage + 1, stack[top]), v
+                notes[top, 1] = v
+                if hits.shape[1]:
+                    notes[top, 0] = _next_missed(once[depth], hits[v], stage + 1, len(edges))
+                else:
+                    notes[top, 0] = first_missed(edges, stage + 1, stack[top])
                 top += 1
     return out[:n], nodes
 
 
 @njit(cache=True, nogil=True)
-def _walk(hits: Any, order: Any, chosen: Any, added: int, path: Any, depth: int, once: Any, twice: Any) -> int:
+def _walk(hits: Any, order: Any, chosen: Any, path: Any, depth: int, once: Any, twice: Any) -> int:
     """Brings the bitmaps of a path to a set: level d tells which edges the first d vertices of it hit, and hit twice. Levels that the last
-    set has left are used again, and a set that got one vertex more (``added``) takes one more level. How long the path is."""
-    if added >= 0:
-        last = -1
-        for w in range(len(chosen)):
-            last += count(chosen[w])
-        path[last] = added
-        _step(hits[added], once, twice, last)
-        return last + 1
+    set has left are used again. How long the path is."""
     d, same = 0, True
     for v in order:
         if chosen[v >> 6] >> np.uint64(v & 63) & _1 == _0:
@@ -177,6 +185,21 @@ def _step(hit: Any, once: Any, twice: Any, level: int) -> None:
         seen = once[level, lane]
         twice[level + 1, lane] = twice[level, lane] | seen & hit[lane]
         once[level + 1, lane] = seen | hit[lane]
+
+
+@njit(cache=True, nogil=True)
+def _next_missed(hit: Any, more: Any, first: int, edges: int) -> int:
+    """As :func:`first_missed`, from two bitmaps of what is hit."""
+    lane = first >> 6
+    while lane << 6 < edges:
+        missed = ~(hit[lane] | more[lane])
+        if lane == first >> 6:
+            missed &= ~_0 << np.uint64(first & 63)
+        if missed != _0:
+            found = (lane << 6) + _lowest(missed)
+            return found if found < edges else -1
+        lane += 1
+    return -1
 
 
 @njit(cache=True, nogil=True)

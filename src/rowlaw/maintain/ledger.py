@@ -259,8 +259,8 @@ def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layou
     rows = np.concatenate((s_rows, others))
     starts = [*range(0, len(s_rows), S_TILE)]
     own = len(starts)
-    starts += [*range(len(s_rows), len(rows), T_TILE), len(rows)]
-    tiles = np.array(starts, np.int64)
+    many = -(-len(others) // (T_TILE * cores())) * cores()  # so that each thread has as many, and as long ones
+    tiles = np.unique(np.array([*starts, *(len(s_rows) + len(others) * i // many for i in range(many)), len(rows)], np.int64))
     columns = np.ascontiguousarray(cells.matrix[rows].T)
     wide: list[np.ndarray] = []
     narrow, place = np.zeros(columns.shape, np.int16), np.full(len(columns), -1, np.int64)

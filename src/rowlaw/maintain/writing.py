@@ -34,8 +34,7 @@ class Unwritten:
             return [terms.pack(rule) for rule in self.rules]
         places, lengths = self._atoms.places(self._sets)
         ordered = self._atoms.ordered
-        used = np.unique(places)
-        used = used[used < len(ordered)]
+        used = np.flatnonzero(np.bincount(places.ravel(), minlength=len(ordered) + 1)[:-1])
         numbers = np.zeros(len(ordered) + 1, np.int64)
         numbers[used] = [terms.number(ordered[i]) for i in used]
         return [("dc", *line[:length]) for line, length in zip(numbers[places].tolist(), lengths.tolist(), strict=True)]
