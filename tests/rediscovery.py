@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 
@@ -15,22 +17,22 @@ from rowlaw.rules.model import Denial
 
 
 @dataclass(frozen=True)
-class Happened:
-    number: int
-    rule: Denial
-    witness: tuple[int, ...] = ()
+class Happenings:
+    numbers: list[int]
+    rules: list[Denial]
+    witnesses: list[tuple[int, ...]]
     error: float | None = None
-    support: int | None = None
-    score: float | None = None
+    supports: Iterator[None] = field(default_factory=lambda: repeat(None))
+    scores: Iterator[None] = field(default_factory=lambda: repeat(None))
 
     def packed(self, terms):
-        return terms.pack(self.rule)
+        return map(terms.pack, self.rules)
 
 
 @dataclass(frozen=True)
 class Evolved:
-    added: list[Happened]
-    removed: list[Happened]
+    added: Happenings
+    removed: Happenings
 
 
 class Rediscovery:
@@ -38,7 +40,7 @@ class Rediscovery:
 
     def __init__(self, space, nulls, error, numbers, given):
         self.space, self.nulls, self.error, self.numbers, self.given = space, nulls, error, numbers, given
-        self.first = []
+        self.first = Happenings([], [], [])
 
     @classmethod
     def create(cls, table, options, progress):
@@ -55,7 +57,7 @@ class Rediscovery:
         numbers = range(self.given + 1, self.given + 1 + len(denials))
         self.numbers.update(zip(denials, numbers, strict=True))
         self.given += len(denials)
-        return [Happened(number, d) for d, number in zip(denials, numbers, strict=True)]
+        return Happenings(list(numbers), denials, [()] * len(denials))
 
     def apply(self, table, inserted, deleted):
         found = self._found(table)
@@ -64,7 +66,7 @@ class Rediscovery:
         part = Part(np.searchsorted(relation.table_rows, inserted).astype(np.int32), None)
         pairs = Engine(relation, self.nulls).witness(removed, part) if len(inserted) else [None] * len(removed)
         named = [() if pair is None else tuple(int(relation.table_rows[r]) for r in pair) for pair in pairs]
-        retired = [Happened(self.numbers.pop(d), d, w) for d, w in zip(removed, named, strict=True)]
+        retired = Happenings([self.numbers.pop(d) for d in removed], removed, named)
         return Evolved(self._add([d for d in found if d not in self.numbers]), retired)
 
     def renumber(self, table, numbers):

@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 
@@ -63,25 +64,48 @@ class Happened(NamedTuple):
 
     number: int
     law: Law
-    witness: Witness = ()
-    error: float | None = None
-    support: int | None = None
-    score: float | None = None
+    witness: Witness
 
     @property
     def rule(self) -> Rule:
         return _read(self.law)
 
-    def packed(self, terms: Terms) -> Packed:
-        return self.law.packed(terms) if isinstance(self.law, Written) else terms.pack(self.law)
+
+@dataclass(frozen=True)
+class Happenings(Sequence[Happened]):
+    """Many of them, in columns, with what was measured when they were born."""
+
+    numbers: Sequence[int] = ()
+    laws: Sequence[Law] = ()
+    witnesses: Sequence[Witness] = ()
+    error: float | None = None
+    supports: Iterable[int | None] = repeat(None)
+    scores: Iterable[float | None] = repeat(None)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Happened: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Happened]: ...
+
+    def __getitem__(self, index: int | slice) -> Happened | Sequence[Happened]:
+        if isinstance(index, slice):
+            return list(map(Happened, self.numbers[index], self.laws[index], self.witnesses[index]))
+        return Happened(self.numbers[index], self.laws[index], self.witnesses[index])
+
+    def packed(self, terms: Terms) -> list[Packed]:
+        return [law.packed(terms) if isinstance(law, Written) else terms.pack(law) for law in self.laws]
 
 
 @dataclass(frozen=True)
 class Evolved:
     """What a batch did to the rules."""
 
-    added: Sequence[Happened]
-    removed: Sequence[Happened]
+    added: Happenings
+    removed: Happenings
     _rules: Callable[[], RuleSet] = field(repr=False)
 
     @cached_property
@@ -112,7 +136,7 @@ class Evolution:
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
         self._numbers: dict[Name, int] = {}  # what is listed, in its order
         self._given = 0  # numbers so far
-        self.first: list[Happened] = []  # the rules it was created with
+        self.first = Happenings()  # the rules it was created with
         self._together = Together(parts.names, exact=not options.error)
         self._names = {name: i for i, name in enumerate(parts.names)}
 
@@ -189,7 +213,8 @@ class Evolution:
             rules, gone = self._listed(), lost
             lost = {name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules}
             fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
-        removed = [Happened(self._numbers.pop(name), law, witnesses.get(name, ())) for name, law in lost.items()]
+        numbers = [self._numbers.pop(name) for name in lost]
+        removed = Happenings(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
         return Evolved(self._add(fresh, witnesses, table.living), removed, lambda: self.rules)
 
     def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
@@ -260,7 +285,7 @@ class Evolution:
             return {name: law for name, law in found.items() if not is_trivial(law.rule)}
         return {**found}
 
-    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> list[Happened]:
+    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> Happenings:
         """List the first rules, the best first."""
         laws = self._listed()
         ranks: dict[Name, Rank] = {}
@@ -268,23 +293,18 @@ class Evolution:
             mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := _read(law), Denial) == denials_too}
             ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
         best = sorted(laws, key=lambda name: -ranks[name].score)
-        return [
-            Happened(number, laws[name], (), self._error, ranks[name].support, ranks[name].score)
-            for name, number in zip(best, self._enter(best), strict=True)
-        ]
+        supports, scores = [ranks[name].support for name in best], [ranks[name].score for name in best]
+        return Happenings(self._enter(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores)
 
-    def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> list[Happened]:
+    def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> Happenings:
         """List rules at the end, with their scores."""
         if self.judge.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
             assert self.denying is not None
             scores = self.judge.denials.scores(self.denying.ops(self._sets(list(laws))), living).tolist()
         else:
             scores = self.judge.scores([_read(law) for law in laws.values()], living)
-        error = self._error
-        return [
-            Happened(number, law, witnesses.get(name, ()), error, None, score)
-            for number, (name, law), score in zip(self._enter(laws), laws.items(), scores, strict=True)
-        ]
+        shown = [witnesses.get(name, ()) for name in laws]
+        return Happenings(self._enter(laws), list(laws.values()), shown, self._error, scores=scores)
 
     @property
     def _by_sets(self) -> bool:

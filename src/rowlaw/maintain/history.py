@@ -147,8 +147,13 @@ class Events(Sequence[Event]):
                 "row_id": self.rows.row_id,
                 "rows": self.rows.values,
                 "terms": self.terms.since(known),
-                "retired": [(entry.number, witness) for kind, entry, witness in self.happened if kind == "retired"],
-                "born": [(entry, witness) for kind, entry, witness in self.happened if kind == "born"],
+                "batch": self.batch.number if self.batch is not None else 0,
+                "retired": [(entry.number, *witness) for kind, entry, witness in self.happened if kind == "retired"],
+                "born": [
+                    (entry.number, entry.packed, entry.error, entry.support, entry.score, *witness)
+                    for kind, entry, witness in self.happened
+                    if kind == "born"
+                ],
             }
         )
 
@@ -156,8 +161,10 @@ class Events(Sequence[Event]):
 def replay(line: Mapping[str, Any], book: Rulebook) -> list[Happening]:
     """Do to a rulebook what a line of the log of events says."""
     book.terms.extend(line["terms"])
-    found = [Happening("retired", book.remove(number), witness) for number, witness in line["retired"]]
-    return found + [Happening("born", book.add(Entry(*fields)), witness) for fields, witness in line["born"]]
+    found = [Happening("retired", book.remove(number), witness) for number, *witness in line["retired"]]
+    for number, packed, error, support, score, *witness in line["born"]:
+        found.append(Happening("born", book.add(Entry(number, packed, line["batch"], error, support, score)), witness))
+    return found
 
 
 @dataclass(frozen=True)

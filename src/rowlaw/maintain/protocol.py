@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, get_args
 
@@ -38,43 +38,44 @@ class UpkeepOptions:
             raise RowlawError("BAD_OPTION", option="error", value=self.error, problem="a share, 0 or more and less than 1")
 
 
-class Happened(Protocol):
-    """A rule that was born or retired, what was measured of it when it was born, and the rows that show why: a pair ``(s, t)`` or none."""
+class Happenings(Protocol):
+    """Rules that were born or retired, in columns, because a batch may change twenty thousand: their numbers, which they keep as long as
+    they live and which no other rule gets; the rows that show why, a pair ``(s, t)`` or none; and what was measured when they were born."""
 
     @property
-    def number(self) -> int:
-        """Which it keeps as long as it lives; given to no other rule."""
-
-    def packed(self, terms: Terms) -> Packed: ...
+    def numbers(self) -> Sequence[int]: ...
 
     @property
-    def error(self) -> float | None: ...
+    def witnesses(self) -> Sequence[Sequence[int]]: ...
 
     @property
-    def support(self) -> int | None: ...
+    def error(self) -> float | None:
+        """That of each of them."""
 
     @property
-    def score(self) -> float | None: ...
+    def supports(self) -> Iterable[int | None]: ...
 
     @property
-    def witness(self) -> Sequence[int]: ...
+    def scores(self) -> Iterable[float | None]: ...
+
+    def packed(self, terms: Terms) -> Iterable[Packed]: ...
 
 
 class Evolved(Protocol):
     """What a batch did to the rules."""
 
     @property
-    def added(self) -> Sequence[Happened]: ...
+    def added(self) -> Happenings: ...
 
     @property
-    def removed(self) -> Sequence[Happened]: ...
+    def removed(self) -> Happenings: ...
 
 
 class Evolution(Protocol):
     """Rules that follow a table."""
 
     @property
-    def first(self) -> Sequence[Happened]:
+    def first(self) -> Happenings:
         """The rules it was created with."""
 
     @classmethod

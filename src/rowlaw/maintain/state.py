@@ -7,9 +7,10 @@ import gc
 import json
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
 from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay
-from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, Happened, UpkeepOptions
+from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, Happenings, UpkeepOptions
 from rowlaw.maintain.rulebook import Entry, Rulebook, short
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
@@ -113,8 +114,8 @@ class Laws:
             laws = cls(store, evolution=evolution)
             evolved = laws._evolution_type.create(grown, options, shown)
             book = Rulebook()
-            for happened in evolved.first:
-                book.add(_entry(happened, 0, book))
+            for entry in _entries(evolved.first, 0, book):
+                book.add(entry)
             laws._table, laws._evolution, laws._book = grown, evolved, book
             facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
             record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
@@ -330,11 +331,16 @@ class Laws:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
         known = len(book.terms)
-        removed, added = (evolved.removed, evolved.added) if evolved is not None else ((), ())
-        happened = [Happening("retired", book.remove(one.number), one.witness) for one in removed]
-        happened += [Happening("born", book.add(_entry(one, number, book)), one.witness) for one in added]
+        happened: list[Happening] = []
+        if evolved is not None:
+            happened += [
+                Happening("retired", book.remove(n), w) for n, w in zip(evolved.removed.numbers, evolved.removed.witnesses, strict=True)
+            ]
+            entries = _entries(evolved.added, number, book)
+            happened += [Happening("born", book.add(entry), w) for entry, w in zip(entries, evolved.added.witnesses, strict=True)]
+        kinds = Counter(one.kind for one in happened)
         rows = Rows.taken(self.table, chain.from_iterable(one.witness for one in happened))
-        record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), len(added), len(removed), len(book))
+        record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], len(book))
         events = Events(happened, record, rows, book.terms)
         for name, text in zip(LOGS, (short(_line(record)), events.line(known)), strict=True):
             self._logs[name] = self._store.growing(name)
@@ -395,8 +401,9 @@ def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:
     return groups
 
 
-def _entry(happened: Happened, batch: int, book: Rulebook) -> Entry:
-    return Entry(happened.number, happened.packed(book.terms), batch, happened.error, happened.support, happened.score)
+def _entries(born: Happenings, batch: int, book: Rulebook) -> Iterator[Entry]:
+    packed = born.packed(book.terms)
+    return map(Entry, born.numbers, packed, repeat(batch), repeat(born.error), born.supports, born.scores)
 
 
 def _written(options: UpkeepOptions) -> dict[str, Any]:
