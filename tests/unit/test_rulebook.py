@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rowlaw.maintain.history import BatchRecord, Events, Happening, replay
+from rowlaw.maintain.history import BatchRecord, Events, replay
 from rowlaw.maintain.rulebook import Entry, Rulebook, Terms
 from rowlaw.rules import parse
 
@@ -41,14 +41,14 @@ def test_a_book_that_replays_is_the_book_that_was_written():
     for number, text in enumerate(RULES[:6], 1):
         book.add(Entry(number, book.terms.pack(parse(text)), 0, 0.0, 7, 0.5))
     saved, known = as_read(book.to_json()), len(book.terms)
-    happened = [Happening("retired", book.remove(2), (3, 4)), Happening("retired", book.remove(6), ())]
+    happened = [("retired", book.remove(2), (3, 4)), ("retired", book.remove(6), ())]
     for number, text in enumerate((*RULES[6:], "not (s.d = t.e)"), 7):
-        happened.append(Happening("born", book.add(Entry(number, book.terms.pack(parse(text)), 1)), ()))
+        happened.append(("born", book.add(Entry(number, book.terms.pack(parse(text)), 1, None, 3, 0.25)), (number,)))
     batch = BatchRecord(1, None, dt.datetime.now(dt.UTC), 1, 0, len(happened) - 2, 2, len(book))
     line = Events(happened, batch, terms=book.terms).line(known)
     again = Rulebook.from_json(saved)
-    assert [(one.kind, one.entry.number, list(one.witness)) for one in replay(json.loads(line), again)] == [
-        (one.kind, one.entry.number, list(one.witness)) for one in happened
+    assert [(kind, entry.number, list(witness)) for kind, entry, witness in replay(json.loads(line), again)] == [
+        (kind, entry.number, list(witness)) for kind, entry, witness in happened
     ]
     assert again.rules("unknown", {}) == book.rules("unknown", {})
     assert as_read(again.to_json()) == as_read(book.to_json())

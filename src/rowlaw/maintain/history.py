@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, overload
+from itertools import accumulate, chain, repeat
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.maintain.rulebook import Entry, Rulebook, Terms, short
+from rowlaw.maintain.rulebook import Entry, Packed, Rulebook, Terms, short
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules.model import Rule
 
@@ -96,20 +98,12 @@ class Rows:
         return tuple(self.values[row] for row in rows), self.row_id
 
 
-class Happening(NamedTuple):
-    """An event as it is kept until somebody looks at it: there may be thousands."""
-
-    kind: What
-    entry: Entry
-    witness: Sequence[int]
-
-    def event(self, batch: BatchRecord, rows: Rows, terms: Terms) -> Event:
-        return Event(self.kind, self.entry.id, terms.read(self.entry.packed), batch, *rows.of(self.witness))
+Happening = tuple[What, Entry, Sequence[int]]  # an event and its witness, until somebody looks at it: there may be thousands
 
 
 @dataclass(frozen=True, repr=False)
 class Events(Sequence[Event]):
-    """The events of a batch; each is put together when it is looked at."""
+    """The events of a batch, rules that were retired first; each is put together when it is looked at."""
 
     happened: Sequence[Happening] = ()
     batch: BatchRecord | None = None
@@ -117,7 +111,7 @@ class Events(Sequence[Event]):
     terms: Terms = field(default_factory=Terms)
 
     def of(self, kind: What) -> Events:
-        return replace(self, happened=[one for one in self.happened if one.kind == kind])
+        return replace(self, happened=[one for one in self.happened if one[0] == kind])
 
     def __len__(self) -> int:
         return len(self.happened)
@@ -133,7 +127,7 @@ class Events(Sequence[Event]):
             return replace(self, happened=self.happened[index])
         one = self.happened[index]
         assert self.batch is not None  # nothing happens without one
-        return one.event(self.batch, self.rows, self.terms)
+        return _event(one, self.batch, self.rows, self.terms)
 
     def __repr__(self) -> str:
         return f"Events({len(self.of('born')):,} born, {len(self.of('retired')):,} retired)"
@@ -142,18 +136,25 @@ class Events(Sequence[Event]):
         """As they are written in the log, with the terms after the first ``known``; nothing if nothing happened."""
         if not self.happened:
             return ""
+        born = [entry for kind, entry, _ in self.happened if kind == "born"]
+        _, packed, batches, errors, supports, scores = zip(*born, strict=True) if born else [()] * 6
+        rules = [rule[1:] if rule[0] == "dc" else () for rule in packed]
         return short(
             {
                 "row_id": self.rows.row_id,
                 "rows": self.rows.values,
                 "terms": self.terms.since(known),
-                "batch": self.batch.number if self.batch is not None else 0,
-                "retired": [(entry.number, *witness) for kind, entry, witness in self.happened if kind == "retired"],
-                "born": [
-                    (entry.number, entry.packed, entry.error, entry.support, entry.score, *witness)
-                    for kind, entry, witness in self.happened
-                    if kind == "born"
-                ],
+                "batch": batches[0] if born else 0,
+                "born": len(born),
+                "numbers": _text([entry.number for _, entry, _ in self.happened], np.int64),
+                "rules": _text(list(chain.from_iterable(rules)), np.int32),
+                "lengths": _text(list(map(len, rules)), np.int32),
+                "others": {place: rule for place, rule in enumerate(packed) if rule[0] != "dc"},
+                "errors": _text(errors, float),
+                "supports": _text([-1 if support is None else support for support in supports], np.int64),
+                "scores": _text(scores, float),
+                "witnesses": _text(list(chain.from_iterable(one[2] for one in self.happened)), np.int32),
+                "shown": _text([len(one[2]) for one in self.happened], np.int8),
             }
         )
 
@@ -161,10 +162,17 @@ class Events(Sequence[Event]):
 def replay(line: Mapping[str, Any], book: Rulebook) -> list[Happening]:
     """Do to a rulebook what a line of the log of events says."""
     book.terms.extend(line["terms"])
-    found = [Happening("retired", book.remove(number), witness) for number, *witness in line["retired"]]
-    for number, packed, error, support, score, *witness in line["born"]:
-        found.append(Happening("born", book.add(Entry(number, packed, line["batch"], error, support, score)), witness))
-    return found
+    numbers = _values(line["numbers"], np.int64)
+    packed: list[Packed] = [("dc", *rule) for rule in _cut(_values(line["rules"], np.int32), _values(line["lengths"], np.int32))]
+    for place, rule in line["others"].items():
+        packed[int(place)] = rule
+    errors, scores = ([None if math.isnan(value) else value for value in _values(line[name], float)] for name in ("errors", "scores"))
+    supports = [None if value < 0 else value for value in _values(line["supports"], np.int64)]
+    witnesses = _cut(_values(line["witnesses"], np.int32), _values(line["shown"], np.int8))
+    ended = len(numbers) - line["born"]
+    born = map(Entry, numbers[ended:], packed, repeat(line["batch"]), errors, supports, scores)
+    found: list[Happening] = [("retired", book.remove(number), shown) for number, shown in zip(numbers[:ended], witnesses, strict=False)]
+    return found + [("born", book.add(entry), shown) for entry, shown in zip(born, witnesses[ended:], strict=True)]
 
 
 @dataclass(frozen=True)
@@ -183,10 +191,10 @@ class History:
     def events(self) -> tuple[Event, ...]:
         book = Rulebook.from_json(self.first)
         changing = (batch for batch in self.batches[1:] if batch.added or batch.removed)
-        found = [Happening("born", entry, ()).event(self.batches[0], Rows({}), book.terms) for entry in book]
+        found = [_event(("born", entry, ()), self.batches[0], Rows({}), book.terms) for entry in book]
         for batch, line in zip(changing, lines(self.event_lines), strict=True):
             rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
-            found += [one.event(batch, rows, book.terms) for one in replay(line, book)]
+            found += [_event(one, batch, rows, book.terms) for one in replay(line, book)]
         return tuple(found)
 
     def of(self, id: str) -> tuple[Event, ...]:
@@ -211,6 +219,30 @@ def lines(data: np.ndarray) -> Iterator[Any]:
 def log(text: str) -> np.ndarray:
     """A line to be added to a log; nothing if there is no text."""
     return np.frombuffer((text and text + "\n").encode("utf-8", "surrogatepass"), np.uint8)
+
+
+def _event(happening: Happening, batch: BatchRecord, rows: Rows, terms: Terms) -> Event:
+    kind, entry, witness = happening
+    return Event(kind, entry.id, terms.read(entry.packed), batch, *rows.of(witness))
+
+
+# Numbers in the log are the bytes of arrays: as many digits would take longer to write than all else that a batch does to the rules.
+
+
+def _text(values: Sequence[float | None], dtype: Any) -> str:
+    """Numbers as a text; None becomes nan."""
+    return base64.b64encode(np.array(values, dtype).tobytes()).decode()
+
+
+def _values(text: str, dtype: Any) -> list[Any]:
+    found: list[Any] = np.frombuffer(base64.b64decode(text), dtype).tolist()
+    return found
+
+
+def _cut(values: list[Any], lengths: list[int]) -> list[list[Any]]:
+    """A list cut into pieces."""
+    ends = list(accumulate(lengths))
+    return [values[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

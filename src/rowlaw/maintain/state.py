@@ -333,13 +333,12 @@ class Laws:
         known = len(book.terms)
         happened: list[Happening] = []
         if evolved is not None:
-            happened += [
-                Happening("retired", book.remove(n), w) for n, w in zip(evolved.removed.numbers, evolved.removed.witnesses, strict=True)
-            ]
-            entries = _entries(evolved.added, number, book)
-            happened += [Happening("born", book.add(entry), w) for entry, w in zip(entries, evolved.added.witnesses, strict=True)]
-        kinds = Counter(one.kind for one in happened)
-        rows = Rows.taken(self.table, chain.from_iterable(one.witness for one in happened))
+            gone, came = evolved.removed, evolved.added
+            happened += [("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)]
+            entries = _entries(came, number, book)
+            happened += [("born", book.add(entry), witness) for entry, witness in zip(entries, came.witnesses, strict=True)]
+        kinds = Counter(kind for kind, _, _ in happened)
+        rows = Rows.taken(self.table, chain.from_iterable(witness for _, _, witness in happened))
         record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], len(book))
         events = Events(happened, record, rows, book.terms)
         for name, text in zip(LOGS, (short(_line(record)), events.line(known)), strict=True):
