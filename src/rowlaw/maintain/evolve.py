@@ -16,9 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, overload
 
@@ -100,18 +99,11 @@ class Happenings(Sequence[Happened]):
         return [law.packed(terms) if isinstance(law, Written) else terms.pack(law) for law in self.laws]
 
 
-@dataclass(frozen=True)
-class Evolved:
+class Evolved(NamedTuple):
     """What a batch did to the rules."""
 
     added: Happenings
     removed: Happenings
-    _rules: Callable[[], RuleSet] = field(repr=False)
-
-    @cached_property
-    def rules(self) -> RuleSet:
-        """All rules there are now."""
-        return self._rules()
 
 
 @dataclass
@@ -215,7 +207,7 @@ class Evolution:
             fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
         numbers = [self._numbers.pop(name) for name in lost]
         removed = Happenings(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
-        return Evolved(self._add(fresh, witnesses, table.living), removed, lambda: self.rules)
+        return Evolved(self._add(fresh, witnesses, table.living), removed)
 
     def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
         """The denial constraints that went and came."""
