@@ -21,6 +21,7 @@ from rowlaw.discovery.search import (
     search_branch,
 )
 from rowlaw.errors import RowlawError
+from rowlaw.kernels import hitting_refine
 
 
 def brute(edges, vertices, forbidden=()):
@@ -219,6 +220,43 @@ def test_refine_equals_a_new_search(data, problem, restart, wide):
     with settings_of(RESTART=restart):
         after = refine(graph, before.sets, known)
     assert as_bits(after.sets) == as_bits(minimal_hitting_sets(graph).sets)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), edges=st.integers(2, 300), gap=st.sampled_from([0, 50]), forced=st.sampled_from([0, 20]), data=st.data()
+)
+def test_refine_many_edges(seed, edges, gap, forced, data):
+    """Bitmaps of several words, sets of several words (``gap``) and of many vertices (``forced``); the same without bitmaps."""
+    rng = np.random.default_rng(seed)
+    slots, first = 6, gap + forced
+    some = {sum(1 << first + 3 * slot + int(rng.integers(3)) for slot in range(slots)) for _ in range(edges)}
+    lines = [*(1 << gap + v for v in range(forced)), *sorted(some, key=lambda _: rng.random())]
+    graph = graph_of(lines, first + 3 * slots)
+    known = data.draw(st.integers(forced, len(lines)))
+    before = minimal_hitting_sets(replace(graph, edges=graph.edges[:known])).sets
+    expected = as_bits(minimal_hitting_sets(graph).sets)
+    for threads in (1, 2):
+        assert as_bits(refine(graph, before, known, threads=threads).sets) == expected
+    order, nothing = np.arange(graph.vertices), graph_of([], graph.vertices).forbidden
+    for bits in (graph.edges, graph.edges[:0]):
+        hits = hitting_refine.bitmaps(bits, graph.vertices)
+        found, _ = hitting_refine.extended(hits, order, graph.edges, known, before, nothing, 1 << 20)
+        assert as_bits(found) == expected
+
+
+@given(seed=st.integers(0, 2**32 - 1), words=st.integers(1, 2), edges=st.integers(0, 1500), most=st.sampled_from([5, 10_000]))
+def test_missing(seed, words, edges, most):
+    """By bitmaps, of several blocks, and one by one."""
+    rng = np.random.default_rng(seed)
+    lines, sets = (rng.integers(0, 1 << 63, (n, words), np.uint64) & rng.integers(0, 1 << 63, (n, words), np.uint64) for n in (edges, 200))
+    lines[:, -1] |= np.uint64(1) << np.uint64(63)  # so that some hit them all
+    sets[::3, -1] |= np.uint64(1) << np.uint64(63)
+    sets[1::3] &= rng.integers(0, 1 << 63, (len(sets[1::3]), words), np.uint64) & np.uint64(0xFF)
+    first = edges // 3
+    expected = np.array([bool((~(lines[first:] & s).any(axis=1)).any()) for s in sets])
+    found = hitting_refine.missing(lines, first, sets, most)
+    assert np.array_equal(found, expected & (np.cumsum(expected) <= most + 1))
+    assert np.array_equal(hitting_refine.missing(lines, first, sets[:50], most), expected[:50])
 
 
 @given(st.data(), evidence())

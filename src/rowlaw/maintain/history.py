@@ -136,15 +136,16 @@ class Events(Sequence[Event]):
         """As they are written in the log, with the terms after the first ``known``; nothing if nothing happened."""
         if not self.happened:
             return ""
+        assert self.batch is not None
         born = [entry for kind, entry, _ in self.happened if kind == "born"]
-        _, packed, batches, errors, supports, scores = zip(*born, strict=True) if born else [()] * 6
+        _, packed, _, errors, supports, scores = zip(*born, strict=True) if born else [()] * 6
         rules = [rule[1:] if rule[0] == "dc" else () for rule in packed]
         return short(
             {
                 "row_id": self.rows.row_id,
                 "rows": self.rows.values,
                 "terms": self.terms.since(known),
-                "batch": batches[0] if born else 0,
+                "batch": self.batch.number,
                 "born": len(born),
                 "numbers": _text([entry.number for _, entry, _ in self.happened], np.int64),
                 "rules": _text(list(chain.from_iterable(rules)), np.int32),
@@ -181,7 +182,7 @@ class History:
 
     batch_lines: np.ndarray = field(repr=False)
     event_lines: np.ndarray = field(repr=False)
-    first: Mapping[str, Any] = field(repr=False)
+    first: np.ndarray = field(repr=False)
 
     @cached_property
     def batches(self) -> tuple[BatchRecord, ...]:
@@ -189,7 +190,7 @@ class History:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        book = Rulebook.from_json(self.first)
+        book = Rulebook.from_json(json.loads(self.first.tobytes()))
         changing = (batch for batch in self.batches[1:] if batch.added or batch.removed)
         found = [_event(("born", entry, ()), self.batches[0], Rows({}), book.terms) for entry in book]
         for batch, line in zip(changing, lines(self.event_lines), strict=True):

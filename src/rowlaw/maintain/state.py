@@ -198,7 +198,7 @@ class Laws:
         """When each rule was born and retired, and by which rows."""
         with self._lock:
             reader = self._store.reader
-            return History(reader.array("batches"), reader.array("events"), reader.json("first"))
+            return History(reader.array("batches"), reader.array("events"), reader.array("first"))
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
