@@ -189,12 +189,10 @@ def _step(hit: Any, once: Any, twice: Any, level: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _next_missed(hit: Any, more: Any, first: int, edges: int) -> int:
-    """As :func:`first_missed`, from two bitmaps of what is hit."""
+    """As :func:`first_missed`, from two bitmaps of what is hit: all edges before ``first`` are."""
     lane = first >> 6
     while lane << 6 < edges:
         missed = ~(hit[lane] | more[lane])
-        if lane == first >> 6:
-            missed &= ~_0 << np.uint64(first & 63)
         if missed != _0:
             found = (lane << 6) + _lowest(missed)
             return found if found < edges else -1
