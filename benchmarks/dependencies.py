@@ -116,9 +116,9 @@ class Ours(Case):
     def _discover(self, relation: Any) -> dict[str, Any]:
         from rowlaw.discovery.dependencies import discover_dependencies
         from rowlaw.discovery.levels import discover_levels
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
 
-        engine, kinds = Engine(relation, "equal"), ("fd", "od") if self.kind == "od" else (self.kind,)
+        engine, kinds = LocalEngine(relation, "equal"), ("fd", "od") if self.kind == "od" else (self.kind,)
         if self.strategy == "levels":
             found = discover_levels(engine)
             rules: list[Any] = [*found.fds, *found.ods]

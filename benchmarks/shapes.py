@@ -12,7 +12,7 @@ from typing import Literal
 
 from benchmarks.tables import tax_damage as tax
 
-Table = Literal["tax", "tax with errors", "flights", "legs", "lineitem"]
+Table = Literal["tax", "tax with errors", "tax with nulls", "flights", "legs", "lineitem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +125,8 @@ TWENTY = (
     "od {State, HasChild}: Salary ~ Rate",
     "od {AreaCode}: Salary ~ ChildExemp desc",
 )  # what is measured alone and rules of all kinds beside it, of which several share their equalities, as in a rule file of people
+
+SHARING = tuple(
+    f"fd (FName, LName, Zip) -> {column}"
+    for column in ("Gender", "AreaCode", "City", "MaritalStatus", "HasChild", "Salary", "Rate", "SingleExemp", "MarriedExemp", "ChildExemp")
+)  # ten rules that share their equalities: grouping is nearly all the work, also where each compares another column with nulls

@@ -175,6 +175,27 @@ def evidence(table: Table, predicates: Iterable[Predicate], nulls: Nulls) -> Cou
     return Counter(frozenset(p for p in known if holds(p, table, s, t, nulls)) for s, t in ordered_pairs(row_count(table)))
 
 
+def breakable(rule: Rule, table: Table, nulls: Nulls) -> bool:
+    """Whether any rows could break the rule: there is a pair of different rows, for a rule about one row a row, with known values
+    wherever the rule compares. Else it is *vacuous*, and no discovery reports it.
+
+    With ``nulls="equal"`` null is a value, and any two rows will do.
+    """
+
+    def known(row: int, names: set[str]) -> bool:
+        return nulls == "equal" or not any(is_null(table[name][row]) for name in names)
+
+    n = row_count(table)
+    for denial in rule.denials:
+        operands = [o for p in denial.predicates for o in (p.left, p.right) if isinstance(o, Column)]
+        in_s, in_t = ({o.name for o in operands if o.row == row} for row in ("s", "t"))
+        if denial.arity == 1 and any(known(row, in_s | in_t) for row in range(n)):
+            return True
+        if denial.arity == 2 and any(known(s, in_s) and known(t, in_t) for s, t in ordered_pairs(n)):
+            return True
+    return False
+
+
 # The predicate space
 
 
@@ -327,17 +348,25 @@ def _connected(columns: list[Column], predicates: frozenset[Predicate]) -> list[
 
 
 def minimal_denials(
-    table: Table, space: Iterable[Predicate], nulls: Nulls, error: float = 0.0, *, max_predicates: int | None = None
+    table: Table,
+    space: Iterable[Predicate],
+    nulls: Nulls,
+    error: float = 0.0,
+    *,
+    max_predicates: int | None = None,
+    vacuous: bool = False,
 ) -> set[Denial]:
-    """All valid minimal non-trivial rules over a predicate space; one of each rule and its exchange, the smaller by text.
+    """All valid minimal non-trivial rules over a predicate space that some rows could break (or all, with `vacuous`); one of each rule
+    and its exchange, the smaller by text.
 
     Valid: violating ordered pairs / n(n-1) is at most `error`, as floats, so that 3 of 10 is within 0.3. A rule about one row:
     violating rows / n, which is the same number when there are two rows or more.
     Minimal: every rule that is weaker by one step (a predicate dropped, or its operator replaced by a weaker one) is not valid.
     One step suffices: violations only grow along further steps.
 
+    Vacuous rules are left out last: one that implies another compares no more than that does, so it is vacuous only if the other is.
     Chosen: the space is closed under exchange and under conjunction (``<=`` and ``>=`` bring ``=``). With fewer than two rows every
-    rule about pairs is valid, so the minimal ones are the single weakest predicates. The empty rule is no rule.
+    rule about pairs is valid and vacuous, so the minimal ones are the single weakest predicates. The empty rule is no rule.
 
     Rules grow by one predicate at a time, over the operand pairs in order. A rule that is valid is not grown further. Nor is
     one with a weaker twin that the same pairs break: whatever is added to both, the twin is valid as well.
@@ -386,7 +415,7 @@ def minimal_denials(
                     if not is_trivial(denial):
                         result.add(canonical(denial))
         frontier = grown
-    return result
+    return {denial for denial in result if vacuous or breakable(denial, table, nulls)}
 
 
 class _Atom(NamedTuple):
@@ -518,12 +547,13 @@ def _smallest_sets(columns: Sequence[str], valid: Callable[[tuple[str, ...]], bo
     return found
 
 
-def minimal_keys(table: Table, nulls: Nulls, error: float = 0.0) -> set[Key]:
-    """The subset-minimal column sets with `key_error` at most `error`. A key has at least one column, also on one row or none."""
-    return {Key(c) for c in _smallest_sets(list(table), lambda c: key_error(c, table, nulls) <= error, 1)}
+def minimal_keys(table: Table, nulls: Nulls, error: float = 0.0, *, vacuous: bool = False) -> set[Key]:
+    """The subset-minimal column sets with `key_error` at most `error` that are not `vacuous`. A key has at least one column."""
+    found = {Key(c) for c in _smallest_sets(list(table), lambda c: key_error(c, table, nulls) <= error, 1)}
+    return {key for key in found if vacuous or breakable(key, table, nulls)}
 
 
-def minimal_fds(table: Table, nulls: Nulls, error: float = 0.0) -> set[FunctionalDependency]:
+def minimal_fds(table: Table, nulls: Nulls, error: float = 0.0, *, vacuous: bool = False) -> set[FunctionalDependency]:
     """The constant order dependencies of HyOD: subset-minimal left sides without the right side; an empty one says that it is constant."""
     found: set[FunctionalDependency] = set()
     for right in table:
@@ -532,10 +562,12 @@ def minimal_fds(table: Table, nulls: Nulls, error: float = 0.0) -> set[Functiona
             return fd_error(left, right, table, nulls) <= error
 
         found.update(FunctionalDependency(left, right) for left in _smallest_sets([c for c in table if c != right], valid, 0))
-    return found
+    return {fd for fd in found if vacuous or breakable(fd, table, nulls)}
 
 
-def minimal_ods(table: Table, nulls: Nulls, error: float = 0.0, *, ordered: Iterable[str] | None = None) -> set[OrderCompatible]:
+def minimal_ods(
+    table: Table, nulls: Nulls, error: float = 0.0, *, ordered: Iterable[str] | None = None, vacuous: bool = False
+) -> set[OrderCompatible]:
     """The order compatible dependencies of HyOD section III, both directions.
 
     Minimal: no smaller context is valid, and the context determines neither side (`fd_error` at most the same `error`).
@@ -552,4 +584,4 @@ def minimal_ods(table: Table, nulls: Nulls, error: float = 0.0, *, ordered: Iter
             for context in _smallest_sets(others, valid, 0):
                 if all(fd_error(context, side, table, nulls) > error for side in (left, right)):
                     found.add(OrderCompatible(context, left, right, descending))
-    return found
+    return {od for od in found if vacuous or breakable(od, table, nulls)}

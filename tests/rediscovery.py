@@ -9,7 +9,9 @@ from itertools import repeat
 import numpy as np
 
 from rowlaw.discovery.denial import discover_denials
-from rowlaw.engine.engine import Engine, Part
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.rows import Part
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.rulebook import Terms, pack_predicate, read_predicate
 from rowlaw.predicates.space import predicate_space
 from rowlaw.rules.implication import canonical
@@ -44,13 +46,13 @@ class Rediscovery:
 
     @classmethod
     def create(cls, table, options, progress):
-        space = predicate_space(table.relation(), options.space)
+        space = predicate_space(RelationStatistics(table.relation()), options.space)
         made = cls(space, options.nulls, options.error, {}, 0)
         made.first = made._add(made._found(table))
         return made
 
     def _found(self, table):
-        found = discover_denials(Engine(table.relation(), self.nulls), self.space, error=self.error)
+        found = discover_denials(LocalEngine(table.relation(), self.nulls), self.space, error=self.error)
         return sorted((canonical(d) for d in found.denials), key=str)
 
     def _add(self, denials):
@@ -64,7 +66,7 @@ class Rediscovery:
         removed = [d for d in self.numbers if d not in set(found)]
         relation = table.relation()
         part = Part(np.searchsorted(relation.table_rows, inserted).astype(np.int32), None)
-        pairs = Engine(relation, self.nulls).witness(removed, part) if len(inserted) else [None] * len(removed)
+        pairs = LocalEngine(relation, self.nulls).witness(removed, part) if len(inserted) else [None] * len(removed)
         named = [() if pair is None else tuple(int(relation.table_rows[r]) for r in pair) for pair in pairs]
         retired = Happenings([self.numbers.pop(d) for d in removed], removed, named)
         return Evolved(self._add([d for d in found if d not in self.numbers]), retired)

@@ -11,15 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.tables import cache, cached, flights, tax, tpch
+from benchmarks.tables import cache, cached, flights, tax, tax_listing, tpch
 
 if TYPE_CHECKING:
     from rowlaw.relation import Relation
 
 ERRORS_PER_ROW = 1 / 1_000  # for each planted rule of Tax: a thousand in a million rows
 LINES_PER_SCALE = 6_000_000  # rows of lineitem, nearly
+NULL_SHARE = 0.01  # of the cells of Tax with nulls
+WITHOUT_NULLS = ("State", "Zip")
 _ENCODED = "relation.pickle"
 
 
@@ -30,6 +35,10 @@ def path(name: str, rows: int) -> Path:
             return tax.cached(rows)[0]
         case "tax with errors":
             return tax.cached(rows, errors=round(rows * ERRORS_PER_ROW))[0]
+        case "tax with nulls":
+            return _with_nulls(path("tax with errors", rows))
+        case "tax to list":
+            return tax_listing.cached(rows)
         case "flights":
             return _head(flights.cached_flights(), rows)
         case "legs":
@@ -49,6 +58,20 @@ def _head(whole: Path, rows: int) -> Path:
     if pq.read_metadata(whole).num_rows <= rows:
         return whole
     return cached(f"{whole.stem}-first-{rows}.parquet", lambda draft: pq.write_table(pq.read_table(whole).slice(0, rows), draft))
+
+
+def _with_nulls(whole: Path) -> Path:
+    """The table with nulls in one cell of a hundred, except in two columns."""
+    return cached(f"{whole.stem}-nulls.parquet", lambda draft: pq.write_table(_nulled(pq.read_table(whole)), draft))
+
+
+def _nulled(table: pa.Table) -> pa.Table:
+    random = np.random.default_rng(0)
+    for i, name in enumerate(table.column_names):
+        if name not in WITHOUT_NULLS:
+            empty = pa.array(random.random(table.num_rows) < NULL_SHARE)
+            table = table.set_column(i, name, pc.if_else(empty, pa.scalar(None, table[name].type), table[name]))
+    return table
 
 
 def encoded(name: str, rows: int, columns: Sequence[str] | None = None) -> Relation:

@@ -23,13 +23,13 @@ WARM_ROWS = 20_000
 JOIN_TIMEOUT, VERIFY_TIMEOUT = 30.0, 30.0  # seconds
 LONG_JOINS = {"phi11": 45.0, "three inequalities": 150.0}  # seconds where ours takes longest: a bound must be far to say something
 UNJOINED = ("phi6", "phi6 with errors", "phi7 with errors")  # no self-join finishes; GROUP BY, or phi7, says the same
-INEQUALITY_BAR, EQUALITY_BAR, GROWTH_BAR, TOGETHER_BAR = 0.05, 1.0, 13.0, 3.0
+INEQUALITY_BAR, EQUALITY_BAR, GROWTH_BAR, TOGETHER_BAR, NULLS_BAR = 0.05, 1.0, 13.0, 3.0, 1.5
 GROWING = (*shapes.FACET[:4], *shapes.MORE[:2])
 FILE_RULES = (tax_damage.KEY, tax_damage.ZIP_CITY, tax_damage.CHILD_EXEMPTION)
 
 
 class Ours(Case):
-    """``Engine.count`` on an encoded relation; with ``spark``, in a warm local session that the engine may use if it likes.
+    """``LocalEngine.count`` on an encoded relation; with ``spark``, in a warm local session that the engine may use if it likes.
 
     ``whole``: the relation has all columns of the table, not only those of the rules.
     """
@@ -53,24 +53,29 @@ class Ours(Case):
             self.session = session()
 
     def warm(self) -> None:
-        """All rules on a small table, whole, cut into pieces and by kinds, by threads and (if there is a session) by its Python workers."""
-        from rowlaw.engine import kinds, tasks
-        from rowlaw.engine.engine import Engine
+        """All rules on a small table, whole, in pieces and by distinct rows, in threads and (if there is a session) in Python workers."""
+        from rowlaw.engine.local import tasks
+        from rowlaw.engine.local.compile import Scales, compile_rule
+        from rowlaw.engine.local.count import METHODS, count
+        from rowlaw.engine.local.engine import LocalEngine
+        from rowlaw.engine.local.kinds import DistinctRows
         from rowlaw.spark.jobs import DriverThreads, SparkTasks
 
-        usual = tasks.SPLIT_SECONDS, kinds.LARGE, kinds.REPEATED
-        for way in (usual, (0.0, *usual[1:]), (usual[0], 1, 0), usual):
-            tasks.SPLIT_SECONDS, kinds.LARGE, kinds.REPEATED = way
+        scales, distinct_rows = Scales(self.small, "unknown"), DistinctRows(min_rows=1, repeated=0)
+        for denial in (denial for rule in self.rules for denial in rule.denials):
+            count(compile_rule(denial, scales), self.small.rows, methods=[distinct_rows, *METHODS])
+        usual = tasks.SPLIT_SECONDS
+        for tasks.SPLIT_SECONDS in (usual, 0.0, usual):
             for workers in (DriverThreads(), *([SparkTasks(self.session)] if self.session else [])):
-                Engine(self.small, "unknown", workers=workers).count(self.rules)
+                LocalEngine(self.small, "unknown", workers=workers).count(self.rules)
 
     def run(self) -> Any:
         return dict(zip(self.texts, self.count(self.rules), strict=True))
 
     def count(self, rules: Sequence[Any]) -> list[int]:
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
 
-        return [found.pairs for found in Engine(self.relation, "unknown", self.session).count(rules)]
+        return [found.pairs for found in LocalEngine(self.relation, "unknown", self.session).count(rules)]
 
     def data_bytes(self) -> int | None:
         return self.relation.nbytes if self.whole else None
@@ -98,6 +103,13 @@ class Slowest(Ours):
             self.count([rule])
             taken.append(time.perf_counter() - begin)
         return min(taken)
+
+
+class WithoutNulls(Ours):
+    """The same on another table than it is compared with, so without an answer."""
+
+    def run(self) -> None:
+        self.count(self.rules)
 
 
 class EndToEnd(Case):
@@ -128,7 +140,7 @@ class EndToEnd(Case):
     def _check(self, path: str) -> dict[str, int]:
         import rowlaw
 
-        result = rowlaw.check(path, list(self.texts), progress=False)
+        result = rowlaw.check(path, list(self.texts), engine="local", progress=False)
         self.encoded = result.engine.relation.nbytes
         return dict(zip(self.texts, result.counts.values(), strict=True))
 
@@ -141,6 +153,7 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     found = [_against_peers(shape, rows, shape.name in verified) for rows in sizes for shape in (*shapes.FACET, *damaged, *shapes.MORE)]
     found += [_growing(shape, rows) for shape in GROWING for rows in growth_sizes]
     found += [_together(rows, spark) for rows in sizes for spark in (False, True)]
+    found += [_with_nulls(rows) for rows in sizes]
     found += [_end_to_end(rows) for rows in sizes]
     found += [_end_to_end_growing(rows) for rows in growth_sizes]
     return found
@@ -205,6 +218,24 @@ def _together(rows: int, spark: bool) -> Comparison:
         peers=(Contender("rowlaw, the slowest rule alone", f"{__name__}:Slowest", job, bar=TOGETHER_BAR),),
         calls=3,
         make=partial(_make, "tax with errors", rows, rule_columns(shapes.TWENTY)),
+    )
+
+
+def _with_nulls(rows: int) -> Comparison:
+    """Rules that share their equalities, with nulls in what else they compare: they still share."""
+
+    def make() -> None:
+        for table in ("tax with nulls", "tax with errors"):
+            _make(table, rows, rule_columns(shapes.SHARING))
+
+    without = _job("tax with errors", rows, shapes.SHARING)
+    return Comparison(
+        name="ten rules with nulls",
+        size=rows,
+        ours=Contender("rowlaw", f"{__name__}:Ours", _job("tax with nulls", rows, shapes.SHARING)),
+        peers=(Contender("rowlaw, without nulls", f"{__name__}:WithoutNulls", without, bar=NULLS_BAR),),
+        calls=3,
+        make=make,
     )
 
 

@@ -115,16 +115,16 @@ class Check(Phase):
 
     def warm(self) -> None:
         """Also in pieces, as heavy rules are."""
-        from rowlaw.engine import tasks
+        from rowlaw.engine.local import tasks
 
         usual = tasks.SPLIT_SECONDS
         for tasks.SPLIT_SECONDS in (0.0, usual):
             super().warm()
 
     def work(self, relation: Any) -> Any:
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
 
-        return [found.pairs for found in Engine(relation, workers=self.workers).count(self.rules)]
+        return [found.pairs for found in LocalEngine(relation, workers=self.workers).count(self.rules)]
 
     def data_bytes(self) -> int:
         return self.relation.nbytes
@@ -135,19 +135,20 @@ class Look(Phase):
 
     def load(self) -> None:
         from rowlaw.discovery.denial import discover_denials
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
+        from rowlaw.engine.local.statistics import RelationStatistics
         from rowlaw.predicates.space import SpaceOptions, predicate_space
 
         super().load()
         few = by_name.encoded(TABLE, PROPOSED_ROWS)
-        found = discover_denials(Engine(few), predicate_space(few, SpaceOptions(cross=False))).denials
+        found = discover_denials(LocalEngine(few), predicate_space(RelationStatistics(few), SpaceOptions(cross=False))).denials
         denials = sorted((d for d in found if sum(p.op.is_inequality for p in d.predicates) <= MOST_INEQUALITIES), key=str)
         self.rules = denials[:: max(1, len(denials) // PROPOSED)][:PROPOSED]
 
     def work(self, relation: Any) -> Any:
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
 
-        return [len(found) > 0 for found in Engine(relation, workers=self.workers).counterexamples(self.rules, COUNTEREXAMPLES)]
+        return [len(found) > 0 for found in LocalEngine(relation, workers=self.workers).counterexamples(self.rules, COUNTEREXAMPLES)]
 
     def in_short(self, found: Any) -> Any:
         return {"rules": len(found), "broken": sum(found)}
@@ -158,12 +159,12 @@ class Validate(Phase):
 
     def load(self) -> None:
         from rowlaw.discovery.dependencies import discover_dependencies
-        from rowlaw.engine.contexts import Question, Target
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
+        from rowlaw.engine.questions import Question, Target
 
         super().load()
         self.names = [column.name for column in self.relation.columns]
-        found = discover_dependencies(Engine(self.small), ("fd",)).rules
+        found = discover_dependencies(LocalEngine(self.small), ("fd",)).rules
         found = found[:: max(1, len(found) // VALIDATED)][:VALIDATED]
         sides: dict[tuple[int, ...], set[Any]] = {}
         for rule in found:
@@ -173,11 +174,9 @@ class Validate(Phase):
         self.questions = [Question(context, tuple(sorted(targets))) for context, targets in sorted(sides.items())]
 
     def work(self, relation: Any) -> Any:
-        from rowlaw.engine.contexts import Contexts, ask
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
 
-        engine = Engine(relation, workers=self.workers)
-        return ask(engine, Contexts(relation, engine.nulls, self.names), self.questions, COUNTEREXAMPLES)
+        return LocalEngine(relation, workers=self.workers).ask(self.names, self.questions, COUNTEREXAMPLES)
 
     def in_short(self, found: Any) -> Any:
         broken = [len(pairs) > 0 for answer in found for pairs in answer]

@@ -60,12 +60,10 @@ class Found(Case):
 
 
 def _exceptions(result: Any) -> set[tuple[int, str]]:
-    from rowlaw.violations.removal import rows_to_remove
-
     found = set()
     for verdict in result.verdicts:
         columns = (verdict.rule.right,) if verdict.rule.kind == "fd" else verdict.rule.columns
-        rows = rows_to_remove(result.engine, verdict.rule, verdict.found).rows.tolist()
+        rows = result.rows_to_remove(verdict.id).first
         found |= {(row, column) for row in rows for column in columns}
     return found
 

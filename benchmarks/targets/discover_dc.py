@@ -53,9 +53,10 @@ class Ours(Case):
 
     def _discover(self, relation: Any) -> Any:
         from rowlaw.discovery.discover import run
+        from rowlaw.engine.local.engine import LocalEngine
         from rowlaw.predicates import SpaceOptions
 
-        return run(relation, SpaceOptions(cross=self.cross), kinds=("dc",), nulls="equal", error=self.error)
+        return run(LocalEngine(relation, "equal"), SpaceOptions(cross=self.cross), kinds=("dc",), error=self.error)
 
     def in_short(self, found: Any) -> dict[str, Any]:
         from rowlaw.rules.implication import canonical
@@ -70,17 +71,19 @@ class Limited(Ours):
     """The same for so many seconds; the answer is how many of the rules found are broken, which a count of violations tells afterwards."""
 
     def run(self) -> Any:
-        from rowlaw.discovery.deadline import Deadline
+        from rowlaw.deadline import Deadline
         from rowlaw.discovery.discover import run
+        from rowlaw.engine.local.engine import LocalEngine
         from rowlaw.predicates import SpaceOptions
 
-        return run(self.relation, SpaceOptions(cross=False), kinds=("dc",), nulls="equal", deadline=Deadline.after(WIDE_SECONDS))
+        engine = LocalEngine(self.relation, "equal")
+        return run(engine, SpaceOptions(cross=False), kinds=("dc",), deadline=Deadline.after(WIDE_SECONDS))
 
     def in_short(self, found: Any) -> dict[str, Any]:
-        from rowlaw.engine.engine import Engine
+        from rowlaw.engine.local.engine import LocalEngine
 
-        counts = Engine(self.relation, "equal").count([r.rule for r in found.rules[:2_000]], per_row=False)
-        return {"partial": found.partial, "rules": found.total > 0, "broken": sum(c.pairs > 0 for c in counts)}
+        counts = LocalEngine(self.relation, "equal").counts([r.rule for r in found.rules[:2_000]])
+        return {"partial": found.partial, "rules": found.total > 0, "broken": sum(pairs > 0 for pairs in counts)}
 
 
 class FastADC(Case):

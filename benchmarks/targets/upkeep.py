@@ -119,9 +119,10 @@ class FromScratch(Case):
 
     def _discover(self, relation: Any) -> Any:
         from rowlaw.discovery.discover import run
+        from rowlaw.engine.local.engine import LocalEngine
         from rowlaw.predicates import SpaceOptions
 
-        return run(relation, SpaceOptions(cross=False), kinds=("dc",), nulls="equal")
+        return run(LocalEngine(relation, "equal"), SpaceOptions(cross=False), kinds=("dc",))
 
 
 def named(rules: Any) -> dict[str, Any]:

@@ -217,7 +217,27 @@ def _section(found: dict[str, Any], folder: Path) -> str:
     rows = [line for comparison in found["comparisons"] for line in _lines(comparison)]
     table = _table(["case", "size", "rowlaw", "peer", "its time", "rowlaw / peer", "answers", "memory", "its memory"], rows)
     picture = _picture(folder, found["target"], f"{found['target']}: our time divided by that of peers")
-    return "\n\n".join(part for part in (head, picture, table, _errors_found(found), _list(found.get("growth", ()))) if part)
+    return "\n\n".join(
+        part for part in (head, picture, table, _pairs_listed(found), _errors_found(found), _list(found.get("growth", ()))) if part
+    )
+
+
+def _pairs_listed(found: dict[str, Any]) -> str:
+    """Pairs per second, for cases whose answer has a checksum of all pairs."""
+    rows = []
+    for comparison in found["comparisons"]:
+        answer = comparison["contenders"][0].get("answer")
+        if isinstance(answer, dict) and "checksum" in answer:
+            speeds = [f"{_millions(answer['pairs'], one)} ({one['label']})" for one in comparison["contenders"]]
+            rows.append([comparison["name"], f"{answer['pairs']:,}", ", ".join(speeds)])
+    return _table(["case", "pairs", "million pairs per second"], rows) if rows else ""
+
+
+def _millions(pairs: int, contender: dict[str, Any]) -> str:
+    seconds = contender.get("median_seconds")
+    if seconds:
+        return _number(pairs / seconds / 1e6)
+    return f"< {_number(pairs / contender['timeout_seconds'] / 1e6)}" if "timeout_seconds" in contender else "no result"
 
 
 def _errors_found(found: dict[str, Any]) -> str:

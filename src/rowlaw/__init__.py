@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rowlaw.discovery import Discovery as Discovery
     from rowlaw.discovery import discover as discover
     from rowlaw.errors import RowlawError as RowlawError
+    from rowlaw.errors import RowlawWarning as RowlawWarning
     from rowlaw.export import export_rules as export_rules
     from rowlaw.export import import_rules as import_rules
     from rowlaw.maintain import Laws as Laws
@@ -35,6 +36,7 @@ _HOMES = {
     "Relation": "rowlaw.relation",
     "Result": "rowlaw.violations",
     "RowlawError": "rowlaw.errors",
+    "RowlawWarning": "rowlaw.errors",
     "RuleSet": "rowlaw.rules",
     "check": "rowlaw.violations",
     "discover": "rowlaw.discovery",
@@ -55,6 +57,7 @@ __all__ = [
     "Relation",
     "Result",
     "RowlawError",
+    "RowlawWarning",
     "RuleSet",
     "__version__",
     "check",

@@ -12,7 +12,7 @@ UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "FILE_NOT_WRITTEN": ("{path}: the file could not be written, and is as it was before: {problem}", RUN_FAILED),
     "NO_ROOM": ("the scratch folder {path} has no room: {problem}; free some, or name another folder with ROWLAW_SCRATCH", RUN_FAILED),
     "SYSTEM_ERROR": ("{problem}", RUN_FAILED),
+    "RESULT_CLOSED": ("the result was closed, and its table is gone; run the check again", BAD_INPUT),
     # java and spark
     "NO_JAVA": ("Spark needs Java {minimum} or newer, and none was found{found}; install one, or: pip install 'rowlaw[jvm]'", RUN_FAILED),
     "SPARK_FAILED": ("Spark did not start: {problem}", RUN_FAILED),
@@ -92,7 +93,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
         "{path}{where}, column {column!r}: {value!r} is not a {type}; give another type for the column or fix the value",
         BAD_INPUT,
     ),
-    "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of them", BAD_INPUT),
+    "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of the columns", BAD_INPUT),
     "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or flatten it", BAD_INPUT),
     "UNKNOWN_FORMAT": ("{path}: cannot tell the format; give it, for example format='csv'", BAD_INPUT),
     "NOT_A_TABLE": ("cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream", BAD_INPUT),
@@ -124,8 +125,16 @@ class RowlawError(Exception):
         self.message = template.format(**parameters)
         super().__init__(f"{condition}: {self.message}" + (f"\n{place}" if place else ""))
 
+    def at(self, place: Place | None = None) -> RowlawError:
+        """The same error, to be raised at a place."""
+        return RowlawError(self.condition, place, **self.parameters)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.condition, self.place, self.parameters)
+
+
+class RowlawWarning(UserWarning):
+    """What rowlaw warns of: something in the input that it leaves out. The command line prints it as one line on stderr."""
 
 
 def _rebuild(condition: str, place: Place | None, parameters: dict[str, Any]) -> RowlawError:
@@ -142,3 +151,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {n.casefold(): n for n in reversed(names)}
     found = folded.get(name.casefold()) or next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.5)), None)
     return f"; did you mean {found!r}?" if found is not None else ""
+
+
+def no_column(name: str, known: Iterable[str], skipped: Mapping[str, RowlawError] | None = None, place: Place | None = None) -> RowlawError:
+    """The error about a column that is not there, or that is there and ``skipped``, with the reason.
+
+    >>> print(no_column("Salry", ["Salary"]))
+    UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
+    """
+    reason = (skipped or {}).get(name)
+    return reason.at(place) if reason is not None else RowlawError("UNKNOWN_COLUMN", place, column=name, hint=nearest(name, known))

@@ -10,12 +10,15 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from rowlaw.errors import RowlawError
 
 NAME_BYTES = 200  # of the file's name that the draft's name begins with: names of most file systems end at 255
+
+drafts: set[str] = set()  # files and folders in the making, which a process that ends at once takes away
 
 
 @contextmanager
@@ -42,6 +45,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     with _named(shown):
         _sweep(target)
         draft = f"{_stem(target)}.{secrets.token_hex(8)}.part"
+        drafts.add(draft)
         try:
             with open(draft, "xb") as held:
                 with suppress(OSError):  # without locks, as on some network drives, nobody sweeps
@@ -54,6 +58,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
             with suppress(OSError):
                 os.unlink(draft)
             raise
+        finally:
+            drafts.discard(draft)
+
+
+def discard_drafts() -> None:
+    """Remove what is being written, before the process ends without unwinding."""
+    for path in list(drafts):
+        shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def check_place(path: str | os.PathLike[str]) -> str:

@@ -81,6 +81,11 @@ class Progress:
                 timer.cancel()
             self._clear()
 
+    def say(self, text: str) -> None:
+        """Print a line on stderr, unless the run is quiet."""
+        if not self.quiet:
+            print(f"rowlaw: {text}", file=sys.stderr, flush=True)  # noqa: T201
+
     def show(self, phase: Phase, begin: bool = False) -> None:
         """Put the phase on the screen; before its time only ``begin`` does."""
         with self._lock:

@@ -6,7 +6,8 @@ SETUP = """
     import numpy as np, pyarrow as pa
     from rowlaw.discovery import shared
     from rowlaw.discovery.discover import run
-    from rowlaw.engine import contexts, engine
+    from rowlaw.engine.local import contexts, rows
+    from rowlaw.engine.local.engine import LocalEngine
     from rowlaw.predicates import SpaceOptions
     from rowlaw.relation import encode
     from rowlaw.source import open_source
@@ -31,12 +32,12 @@ SETUP = """
     jobs.SparkTasks.map = noted
 
     def rules(strategy, kinds=("dc",), error=0.0):
-        found = run(relation, SpaceOptions(cross=False), kinds=kinds, strategy=strategy, error=error, session=spark)
+        found = run(LocalEngine(relation, session=spark), SpaceOptions(cross=False), kinds=kinds, strategy=strategy, error=error)
         return sorted(str(r.rule) for r in found)
 
     def by_workers():
         '''From here on workers do what they can, however little it is.'''
-        engine.THREAD_SECONDS = shared.ALONE = contexts.ALONE_SECONDS = 0.0
+        rows.THREAD_SECONDS = shared.ALONE = contexts.ALONE_SECONDS = 0.0
         shared.MOST_ROWS = 1
 """
 

@@ -6,8 +6,8 @@ import time
 SETUP = """
     import numpy as np, pyarrow as pa
     import rowlaw
-    from rowlaw.engine import engine as module, tasks
-    from rowlaw.engine.engine import Engine
+    from rowlaw.engine.local import rows as module, tasks
+    from rowlaw.engine.local.engine import LocalEngine
     from rowlaw.relation import encode
     from rowlaw.rules import parse
     from rowlaw.source import open_source
@@ -31,10 +31,10 @@ def test_the_same_results(cluster):
         SETUP
         + """
     relation = encode(open_source(spark.createDataFrame(table)))
-    here = Engine(relation, workers=DriverThreads()).count(rules)
-    there = Engine(relation, workers=SparkTasks(spark)).count(rules)
+    here = LocalEngine(relation, workers=DriverThreads()).count(rules)
+    there = LocalEngine(relation, workers=SparkTasks(spark)).count(rules)
     module.AT_ONCE = 0  # results come by way of the workers' disks
-    large = Engine(relation, workers=SparkTasks(spark)).count(rules)
+    large = LocalEngine(relation, workers=SparkTasks(spark)).count(rules)
     result = rowlaw.check(spark.createDataFrame(table.slice(0, 2000)), "fd (a) -> b", progress=False)
     frame = result.violations("R1").count() == result.counts["R1"]
     print(json.dumps([same(here, there) and same(here, large), frame, sum(c.pairs for c in here) > 10**8]))
@@ -50,14 +50,14 @@ def test_workers_without_the_drivers_files(cluster):
         + """
     from rowlaw.spark.ship import send_files
     relation = encode(open_source(table))
-    here = Engine(relation, workers=DriverThreads()).count(rules)
+    here = LocalEngine(relation, workers=DriverThreads()).count(rules)
     send_files(spark, relation.folder)
     folder = relation.folder
-    engine = Engine(relation, workers=SparkTasks(spark))
+    engine = LocalEngine(relation, workers=SparkTasks(spark))
     engine._scales.compared("x", "y")  # the driver reads its dictionaries while it can
     os.rename(folder, str(folder) + "-moved")
     try:
-        Engine.ship = lambda self, session: None
+        LocalEngine.ship = lambda self, session: None
         there = engine.count(rules)
     finally:
         os.rename(str(folder) + "-moved", folder)
@@ -82,9 +82,9 @@ def test_a_worker_dies_in_the_middle(cluster, tmp_path):
 
     FOLDER = os.environ["FOLDER"]
     relation = encode(open_source(table))
-    here = Engine(relation, workers=DriverThreads()).count(rules)
+    here = LocalEngine(relation, workers=DriverThreads()).count(rules)
     module.Counting = Slow
-    there = Engine(relation, workers=SparkTasks(spark)).count(rules)
+    there = LocalEngine(relation, workers=SparkTasks(spark)).count(rules)
     print(json.dumps(same(here, there)))
 """,
         FOLDER=str(tmp_path),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rowlaw.discovery import dependencies as module
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.discover import KINDS, run
-from rowlaw.engine import contexts
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local import contexts, neighbours
+from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.predicates import SpaceOptions
 from rowlaw.relation import encode
 from rowlaw.rules.model import Op
@@ -23,7 +23,7 @@ small = tables(max_rows=9, max_columns=5)
 
 def found(table, nulls, **choices):
     with encode(open_source(to_arrow(table))) as relation:
-        result = discover_dependencies(Engine(relation, nulls), **choices)
+        result = discover_dependencies(LocalEngine(relation, nulls), **choices)
         assert not result.partial
         assert len(result.rules) == len(set(result.rules))
         return set(result.rules)
@@ -57,8 +57,9 @@ def expected(table, nulls, error=0.0, kinds=("key", "fd", "od")):
 def test_all_kinds(table, nulls, strategy, counterexamples, sampled, many, settings):
     """``sampled``: pairs compared before the first search. The settings choose among ways to group and order rows."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"COUNTEREXAMPLES": counterexamples, "SAMPLED": sampled, "MANY_ROWS": many}.items():
-            patch.setattr(module, name, value)
+        patch.setattr(module, "COUNTEREXAMPLES", counterexamples)
+        for name, value in {"SAMPLED": sampled, "MANY_ROWS": many}.items():
+            patch.setattr(neighbours, name, value)
         for name, value in settings.items():
             patch.setattr(contexts, name, value)
         assert found(table, nulls, strategy=strategy) == expected(table, nulls)
@@ -78,7 +79,7 @@ def test_approximate(table, nulls, error):
 @given(table=small, nulls=nulls(), error=st.sampled_from([0.1, 0.34]))
 def test_errors_are_shares_of_rows_to_remove(table, nulls, error):
     with encode(open_source(to_arrow(table))) as relation:
-        result = discover_dependencies(Engine(relation, nulls), error=error)
+        result = discover_dependencies(LocalEngine(relation, nulls), error=error)
     for rule in result.rules:
         assert result.errors[rule] == naive.rows_to_remove(rule, table.values, nulls) / max(1, table.rows)
 
@@ -100,8 +101,8 @@ def test_all_kinds_together(table, nulls, strategy):
     """Each law once, under its most specific kind; what is left out follows from what is listed, and nothing listed from other kinds."""
     with encode(open_source(to_arrow(table))) as relation:
         options = SpaceOptions(cross=False)
-        listed = [r.rule for r in run(relation, options, nulls=nulls, strategy=strategy)]
-        alone = [r.rule for kind in KINDS for r in run(relation, options, kinds=[kind], nulls=nulls, strategy=strategy)]
+        listed = [r.rule for r in run(LocalEngine(relation, nulls), options, strategy=strategy)]
+        alone = [r.rule for kind in KINDS for r in run(LocalEngine(relation, nulls), options, kinds=[kind], strategy=strategy)]
     assert len(listed) == len({d for rule in listed for d in rule.denials})
     assert set(listed) <= set(alone)
     for rule in alone:

@@ -5,21 +5,22 @@ from hypothesis import strategies as st
 
 from rowlaw.discovery import denial as module
 from rowlaw.discovery.denial import discover_denials
-from rowlaw.engine import engine
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local import rows
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.evidence import sample
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.relation import encode
 from rowlaw.rules.implication import canonical
 from rowlaw.source import open_source
 from tests import naive
-from tests.strategies import nulls, tables, to_arrow
+from tests.strategies import nulls, predicates, tables, to_arrow
 
 
 def found(table, options, nulls, **choices):
     with encode(open_source(to_arrow(table))) as relation:
-        space = predicate_space(relation, options)
-        result = discover_denials(Engine(relation, nulls), space, **choices)
+        space = predicate_space(RelationStatistics(relation), options)
+        result = discover_denials(LocalEngine(relation, nulls), space, **choices)
         assert not result.partial
         return {canonical(d) for d in result.denials}, space
 
@@ -34,19 +35,19 @@ small = tables(max_rows=7, max_columns=4, types=["integer", "text", "date", "flo
 @given(
     table=small,
     nulls=nulls(),
-    strategy=st.sampled_from(["auto", "pairs", "sample"]),
+    strategy=st.sampled_from(["auto", "pairs", "sample", "hydra"]),
     counterexamples=st.sampled_from([1, 20]),
     cover=st.sampled_from([-1e9, 0.3]),
     projected=st.sampled_from([0, 20_000]),
 )
 def test_same_column(table, nulls, strategy, counterexamples, cover, projected):
     """``cover``: whether all pairs that agree on a column are taken in first; ``projected``: whether rules are asked about few rows."""
-    saved = module.COUNTEREXAMPLES, module.COVER_SECONDS, engine.PROJECTED_ROWS
-    module.COUNTEREXAMPLES, module.COVER_SECONDS, engine.PROJECTED_ROWS = counterexamples, cover, projected
+    saved = module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS
+    module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS = counterexamples, cover, projected
     try:
         rules, space = found(table, SpaceOptions(cross=False), nulls, strategy=strategy)
     finally:
-        module.COUNTEREXAMPLES, module.COVER_SECONDS, engine.PROJECTED_ROWS = saved
+        module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS = saved
     assert rules == expected(table, space, nulls)
 
 
@@ -54,7 +55,7 @@ def test_same_column(table, nulls, strategy, counterexamples, cover, projected):
 @given(
     table=tables(max_rows=6, max_columns=2, types=["integer", "text"]),
     nulls=nulls(),
-    strategy=st.sampled_from(["pairs", "sample"]),
+    strategy=st.sampled_from(["pairs", "sample", "hydra"]),
     single_row=st.booleans(),
     order_strings=st.booleans(),
     sampled=st.sampled_from([2, 1 << 19]),
@@ -71,7 +72,11 @@ def test_cross_column_and_single_row(table, nulls, strategy, single_row, order_s
 
 
 @settings(max_examples=40)
-@given(table=tables(max_rows=6, max_columns=2, types=["integer", "text"]), nulls=nulls(), strategy=st.sampled_from(["pairs", "sample"]))
+@given(
+    table=tables(max_rows=6, max_columns=2, types=["integer", "text"]),
+    nulls=nulls(),
+    strategy=st.sampled_from(["pairs", "sample", "hydra"]),
+)
 def test_literals(table, nulls, strategy):
     rules, space = found(table, SpaceOptions(cross=False, constants=0.4), nulls, strategy=strategy)
     assert rules == expected(table, space, nulls)
@@ -101,6 +106,36 @@ def test_restricted_operators(table, nulls, chosen):
 
     options = SpaceOptions(cross=False, operators={name: operators(chosen) for name in table.values})
     with encode(open_source(to_arrow(table))) as relation:
-        space = predicate_space(relation, options)
-        rules = {canonical(d) for d in discover_denials(Engine(relation, nulls), space).denials}
+        space = predicate_space(RelationStatistics(relation), options)
+        rules = {canonical(d) for d in discover_denials(LocalEngine(relation, nulls), space).denials}
     assert rules == expected(table, space, nulls)
+
+
+@given(
+    data=st.data(),
+    table=tables(max_rows=6, max_columns=3, types=["integer", "text", "date", "boolean"]),
+    nulls=nulls(),
+    strategy=st.sampled_from(["pairs", "sample", "hydra"]),
+    sampled=st.sampled_from([2, 1 << 19]),
+)
+def test_given_predicates(data, table, nulls, strategy, sampled):
+    """Any predicates, with any operators left out, as texts or as predicates: rules over exactly these and their exchanges."""
+    given_space = data.draw(st.lists(predicates(table), min_size=1, max_size=7))
+    texts = [data.draw(st.sampled_from([p, str(p)])) for p in given_space]
+    saved, sample.MOST_ROWS = sample.MOST_ROWS, sampled
+    try:
+        rules, space = found(table, SpaceOptions.of(predicates=texts), nulls, strategy=strategy)
+    finally:
+        sample.MOST_ROWS = saved
+    assert set(space) == {both for p in given_space for both in (p, p.exchanged)}
+    assert rules == expected(table, given_space, nulls)
+
+
+@given(
+    data=st.data(), table=tables(max_rows=6, max_columns=3, types=["integer", "text"]), nulls=nulls(), error=st.sampled_from([0.1, 0.34])
+)
+def test_given_predicates_with_exceptions(data, table, nulls, error):
+    given_space = data.draw(st.lists(predicates(table), min_size=1, max_size=6))
+    strategy = data.draw(st.sampled_from(["pairs", "sample", "hydra"]))
+    rules, _ = found(table, SpaceOptions.of(predicates=given_space), nulls, error=error, strategy=strategy)
+    assert rules == expected(table, given_space, nulls, error)

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.engine import tasks
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local import tasks
+from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.relation import encode
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import DriverThreads
@@ -18,7 +18,7 @@ def test_many_rules_at_once(data, table, nulls, threads, cut):
     saved, tasks.SPLIT_SECONDS = tasks.SPLIT_SECONDS, 0.0 if cut else 1.0
     try:
         with encode(open_source(to_arrow(table))) as relation:
-            engine = Engine(relation, nulls, workers=DriverThreads(threads))
+            engine = LocalEngine(relation, nulls, workers=DriverThreads(threads))
             found, witnesses = engine.count(chosen), engine.witness(chosen)
             for rule, count, witness in zip(chosen, found, witnesses, strict=True):
                 expected = naive.violations(rule, table.values, nulls)

@@ -4,11 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rowlaw.engine import inequality, plan
-from rowlaw.engine.compile import Scales, compile_rule
-from rowlaw.engine.count import count
-from rowlaw.engine.refine import pairs
-from rowlaw.engine.split import split
+from rowlaw.engine.local.compile import Scales, compile_rule
+from rowlaw.engine.local.count import count
+from rowlaw.engine.local.listing import list_pairs
+from rowlaw.engine.local.plan import METHODS, plan
+from rowlaw.engine.local.refine import groups, pairs, written
+from rowlaw.engine.local.split import split
 from rowlaw.relation import encode
 from rowlaw.rules.model import Column, Denial, Op, Predicate
 from rowlaw.source import open_source
@@ -21,7 +22,6 @@ COMPARE = {
     Op.GT: np.greater,
     Op.GE: np.greater_equal,
 }
-ALGORITHMS = [(10_000, 1 << 13), (0, 1 << 13), (10_000, 0)]  # values from which bins and IEJoin are used
 
 
 def random_rule(random, columns):
@@ -34,7 +34,7 @@ def random_rule(random, columns):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_all_pairs(seed, monkeypatch):
+def test_all_pairs(seed):
     random = np.random.default_rng(seed)
     n = int(random.integers(50, 400))
     table = {f"c{i}": random.integers(0, int(random.choice([2, 5, 30, 1000])), n) for i in range(4)}
@@ -51,11 +51,18 @@ def test_all_pairs(seed, monkeypatch):
             assert found.pairs == broken.sum(), rule
             assert (found.per_row == broken.sum(0) + broken.sum(1)).all(), rule
             assert sum(count(piece(), n).pairs for piece in split(compiled, 3)) == broken.sum(), rule
-            values = ALGORITHMS[random.integers(3)]
-            monkeypatch.setattr(plan, "BHSM_VALUES", values[0])
-            monkeypatch.setattr(plan, "IEJOIN_VALUES", values[1])
-            monkeypatch.setattr(inequality, "BATCH", int(random.choice([5, 1000, 1 << 20])))
-            listed = np.zeros((n, n), np.int64)
-            for s, t in pairs(compiled, found.per_row if random.random() < 0.5 else None):
-                np.add.at(listed, (s, t), 1)
-            assert (listed == broken).all(), rule
+            batch = int(random.choice([5, 1000, 1 << 18]))
+            taking_part = found.per_row if random.random() < 0.5 else None
+            for method in METHODS:
+                assert (matrix(n, pairs(compiled, taking_part, steps=plan(compiled, method), batch=batch)) == broken).all(), (rule, method)
+            for scan in (0, 4, 48):
+                assert (matrix(n, written(groups(compiled, batch=batch, scan=scan))) == broken).all(), (rule, scan)
+            assert (matrix(n, ((s, t) for _, s, t in list_pairs([compiled], threads=2, batch=batch))) == broken).all(), rule
+
+
+def matrix(n, batches):
+    """How often each pair was listed."""
+    listed = np.zeros((n, n), np.int64)
+    for s, t in batches:
+        np.add.at(listed, (s, t), 1)
+    return listed

@@ -4,35 +4,26 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.engine import witness as module
-from rowlaw.engine.compile import Scales, compile_rule
-from rowlaw.engine.count import count
-from rowlaw.engine.split import split
-from rowlaw.engine.witness import counterexamples
+from rowlaw.engine.local.compile import Scales, compile_rule
+from rowlaw.engine.local.count import count
+from rowlaw.engine.local.split import split
+from rowlaw.engine.local.witness import counterexamples
 from rowlaw.relation import encode
 from rowlaw.source import open_source
 from tests import naive
 from tests.strategies import denials, nulls, tables, to_arrow
 
 
-@given(data=st.data(), table=tables(), nulls=nulls(), looked_at=st.sampled_from([0, 50]))
-def test_witness(data, table, nulls, looked_at):
-    """``looked_at`` decides between looking at every pair of a group and counting first."""
-    saved, module.LOOKED_AT = module.LOOKED_AT, looked_at
-    try:
-        _check_witness(data, table, nulls)
-    finally:
-        module.LOOKED_AT = saved
-
-
-def _check_witness(data, table, nulls):
+@given(data=st.data(), table=tables(), nulls=nulls(), pairs_per_row=st.sampled_from([0, 50]))
+def test_witness(data, table, nulls, pairs_per_row):
+    """``pairs_per_row`` decides between looking at every pair of a group and counting first."""
     with encode(open_source(to_arrow(table))) as relation:
         scales = Scales(relation, nulls)
         for most in (2, 3, 5):
             rule = data.draw(denials(table, max_predicates=most))
             expected = naive.violations(rule, table.values, nulls)
             for wanted in (1, 3):
-                found = counterexamples(compile_rule(rule, scales), relation.rows, wanted)
+                found = counterexamples(compile_rule(rule, scales), relation.rows, wanted, pairs_per_row=pairs_per_row)
                 assert len(found) <= wanted
                 assert {tuple(pair[: rule.arity]) for pair in found.tolist()} <= set(expected)
                 assert bool(len(found)) == bool(expected)

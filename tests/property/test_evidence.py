@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.evidence import EvidenceSet, Sampler, Slots, all_pairs, evidence_of_pairs, sample
+from rowlaw.evidence import EvidenceSet, SampleOptions, Sampler, Slots, all_pairs, evidence_of_pairs, sample
 from rowlaw.kernels import evidence as kernels
 from rowlaw.relation import encode
 from rowlaw.rules.model import Column, Constant, Op, Predicate
@@ -158,7 +158,7 @@ def test_tasks_travel():
         class Far:
             slots = 2
 
-            def map(self, function, tasks, description):
+            def map(self, function, tasks, description, *, stop):
                 return [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(task))) for task in tasks]
 
         assert len(pickle.dumps(slots)) < 5_000
@@ -185,7 +185,7 @@ def test_sample(data, table, nulls, seed):
         slots = Slots.of_predicates(relation, space, nulls)
         everything = {signature for signature, _ in all_pairs(slots)}
         known = data.draw(st.sets(st.sampled_from(sorted(everything)))) if everything else set()
-        sampler = Sampler(slots, seed)
+        sampler = Sampler(slots, SampleOptions(seed=seed))
         found = sampler.run(np.array(sorted(known), np.uint64).reshape(-1, slots.words))
         new = set(map(tuple, found.tolist()))
         assert len(new) == len(found)
@@ -195,7 +195,7 @@ def test_sample(data, table, nulls, seed):
         sampled = {signature for signature, _ in sampler.evidence}
         both_ways = known | set(map(tuple, slots.reverse(np.array(sorted(known), np.uint64).reshape(-1, slots.words)).tolist()))
         assert sampled - both_ways == new
-        again = Sampler(slots, seed)
+        again = Sampler(slots, SampleOptions(seed=seed))
         assert np.array_equal(again.run(np.array(sorted(known), np.uint64).reshape(-1, slots.words)), found)
         assert again.evidence == sampler.evidence
         assert not set(map(tuple, sampler.run().tolist())) & (new | both_ways)
@@ -209,7 +209,7 @@ def test_sample_of_a_wide_space(nulls):
     with encode(open_source(pa.table(values))) as relation:
         slots = Slots.of_predicates(relation, space, nulls)
         everything = {signature for signature, _ in all_pairs(slots)}
-        found = Sampler(slots, 1).run()
+        found = Sampler(slots, SampleOptions(seed=1)).run()
         assert set(map(tuple, found.tolist())) <= everything
         assert len(found) > len(everything) / 2
 

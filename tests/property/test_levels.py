@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery import levels as module
-from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.levels import discover_levels
-from rowlaw.discovery.levels_partitions import Candidates, Rows
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.evidence.partitions import Candidates, Rows
 from rowlaw.kernels.levels import BROKEN, HOLDS_FULLY
 from rowlaw.relation import encode
 from rowlaw.rules.model import FunctionalDependency, OrderCompatible
@@ -32,7 +32,7 @@ def test_equals_the_oracle(data, table, nulls, pairs):
     saved, module.PAIRS = module.PAIRS, pairs
     try:
         with encode(open_source(to_arrow(table))) as relation:
-            found = discover_levels(Engine(relation, nulls), sample=sample)
+            found = discover_levels(LocalEngine(relation, nulls), sample=sample)
     finally:
         module.PAIRS = saved
     assert not found.partial
@@ -48,7 +48,7 @@ def test_some_columns(data, table, nulls):
     ordered = data.draw(st.sets(st.sampled_from(table.columns)))
     values = {c: table.values[c] for c in columns}
     with encode(open_source(to_arrow(table))) as relation:
-        found = discover_levels(Engine(relation, nulls, workers=DriverThreads(3)), columns=columns, ordered=ordered)
+        found = discover_levels(LocalEngine(relation, nulls, workers=DriverThreads(3)), columns=columns, ordered=ordered)
     assert set(found.fds) == naive.minimal_fds(values, nulls)
     assert set(found.ods) == naive.minimal_ods(values, nulls, ordered=ordered)
 
@@ -93,7 +93,7 @@ def test_what_is_found_before_the_deadline_holds(table, nulls, reads):
             return self.stopped
 
     with encode(open_source(to_arrow(table))) as relation:
-        found = discover_levels(Engine(relation, nulls), deadline=Soon(), sample=range(min(3, table.rows)))
+        found = discover_levels(LocalEngine(relation, nulls), deadline=Soon(), sample=range(min(3, table.rows)))
     fds, ods = naive.minimal_fds(table.values, nulls), naive.minimal_ods(table.values, nulls)
     assert set(found.fds) <= fds
     assert set(found.ods) <= ods

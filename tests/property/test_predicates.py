@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.predicates import SpaceOptions, predicate_space
-from rowlaw.predicates.space import frequent_values
+from rowlaw.predicates.space import _literals
 from rowlaw.relation import encode
 from rowlaw.source import open_source
 from tests import naive
@@ -22,10 +23,12 @@ from tests.strategies import tables, to_arrow
 def test_space(table, cross, single_row, order_strings, overlap, constants):
     options = SpaceOptions(cross=cross, single_row=single_row, order_strings=order_strings, overlap=overlap, constants=constants)
     with encode(open_source(to_arrow(table))) as relation:
-        literals = {name: frequent_values(relation, name, constants) for name in table.values} if constants is not None else None
+        literals = (
+            {name: _literals(RelationStatistics(relation), name, constants) for name in table.values} if constants is not None else None
+        )
         for name, values in (literals or {}).items():
             assert all(table.values[name].count(v) >= constants * table.rows for v in values)
         expected = naive.predicate_space(
             table.values, table.types, cross=cross, overlap=overlap, order_strings=order_strings, single_row=single_row, constants=literals
         )
-        assert set(predicate_space(relation, options)) == set(expected)
+        assert set(predicate_space(RelationStatistics(relation), options)) == set(expected)

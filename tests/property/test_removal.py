@@ -5,11 +5,11 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local import removal
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.removal import rows_to_remove
 from rowlaw.relation import encode
 from rowlaw.source import open_source
-from rowlaw.violations import removal
-from rowlaw.violations.removal import rows_to_remove
 from tests import naive
 from tests.strategies import nulls, rules, tables, to_arrow
 
@@ -18,7 +18,7 @@ from tests.strategies import nulls, rules, tables, to_arrow
 def test_removal(data, table, nulls, listed):
     rule = data.draw(rules(table))
     with encode(open_source(to_arrow(table))) as relation, mock.patch.object(removal, "LISTED", listed):
-        found = rows_to_remove(Engine(relation, nulls), rule)
+        found = rows_to_remove(LocalEngine(relation, nulls), rule)
     rows = found.rows.tolist()
     assert len(set(rows)) == len(rows) == len(found)
     kept = [row for row in range(relation.rows) if row not in rows]

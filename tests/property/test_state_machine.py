@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 from rowlaw.discovery import discover
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain import Laws, dictionary, steps, store, table
 from rowlaw.maintain.protocol import KINDS
 from rowlaw.predicates import SpaceOptions, predicate_space
@@ -69,7 +70,7 @@ class States(RuleBasedStateMachine):
         first = self.arrow(self.added(data.draw(some_rows(columns, 5))))
         options = SpaceOptions(cross=cross)
         with encode(open_source(first), row_id="id" if named else None) as relation:
-            self.space = predicate_space(relation, options)
+            self.space = predicate_space(RelationStatistics(relation), options)
         Laws.create(
             self.folder / "state",
             first,

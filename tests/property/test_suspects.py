@@ -4,19 +4,19 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.suspects import suspects
 from rowlaw.relation import encode
 from rowlaw.rules.model import FunctionalDependency
 from rowlaw.source import open_source
-from rowlaw.violations.suspects import suspects
 from tests import naive
 from tests.strategies import functional_dependencies, nulls, tables, to_arrow
 
 
 def agree(arrow, values, rules, nulls):
     with encode(open_source(arrow)) as relation:
-        found = suspects(Engine(relation, nulls), rules).to_pylist()
-        first = suspects(Engine(relation, nulls), rules, limit=1).to_pylist()
+        found = suspects(LocalEngine(relation, nulls), rules).to_pylist()
+        first = suspects(LocalEngine(relation, nulls), rules, limit=1).to_pylist()
     votes = {(cell["row"], cell["column"]): (cell["against"], cell["backing"]) for cell in found}
     assert len(votes) == len(found)
     assert votes == naive.suspects(rules, values, nulls)

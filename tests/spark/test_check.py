@@ -1,11 +1,15 @@
 """Checking by Spark tasks gives what the driver's threads give; violations and rows as Spark frames."""
 
+import gc
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import rowlaw
-from rowlaw.engine.engine import Engine, Part
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.rows import Part
+from rowlaw.errors import RowlawError
 from rowlaw.relation import encode
 from rowlaw.rules import parse
 from rowlaw.source import open_source
@@ -43,10 +47,10 @@ def relation(table):
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
 def test_tasks_and_threads_agree(spark, relation, nulls, monkeypatch):
-    monkeypatch.setattr("rowlaw.engine.tasks.SPLIT_SECONDS", 0.0)  # every rule in pieces
+    monkeypatch.setattr("rowlaw.engine.local.tasks.SPLIT_SECONDS", 0.0)  # every rule in pieces
     rules = [parse(text) for text in RULES]
-    threads = Engine(relation, nulls, workers=DriverThreads(1)).count(rules)
-    tasks = Engine(relation, nulls, workers=SparkTasks(spark)).count(rules)
+    threads = LocalEngine(relation, nulls, workers=DriverThreads(1)).count(rules)
+    tasks = LocalEngine(relation, nulls, workers=SparkTasks(spark)).count(rules)
     for text, a, b in zip(RULES, threads, tasks, strict=True):
         assert a.pairs == b.pairs, text
         assert np.array_equal(a.rows, b.rows), text
@@ -55,10 +59,10 @@ def test_tasks_and_threads_agree(spark, relation, nulls, monkeypatch):
 
 def test_who_does_the_work(spark, relation):
     """A local session has the cores that the driver's threads have; only a cluster brings more."""
-    engine = Engine(relation)
+    engine = LocalEngine(relation)
     assert isinstance(engine.workers_for(0.5), DriverThreads)
     assert isinstance(engine.workers_for(50.0), DriverThreads)
-    assert isinstance(Engine(relation, workers=SparkTasks(spark)).workers_for(0.5), SparkTasks)
+    assert isinstance(LocalEngine(relation, workers=SparkTasks(spark)).workers_for(0.5), SparkTasks)
 
 
 def test_progress_of_a_spark_job(spark):
@@ -71,23 +75,43 @@ def test_progress_of_a_spark_job(spark):
 def test_violations_as_a_frame(spark, table):
     result = rowlaw.check(table, {"city": "fd (a, c) -> b", "one": "not (s.x < s.y)"})
     frame = result.violations("city")
-    assert frame.columns == ["s_row", "t_row", "s_a", "t_a", "s_b", "t_b", "s_c", "t_c"]
+    assert frame.columns == ["rule", "s_row", "t_row", "s_a", "t_a", "s_b", "t_b", "s_c", "t_c"]
     assert frame.count() == result.counts["city"]
     wrong = frame.where("s_a != t_a or s_c != t_c or s_b = t_b or s_row = t_row or s_b is null")
     assert wrong.count() == 0
     single = result.violations("one")
-    assert single.columns == ["s_row", "s_x", "s_y"]
+    assert single.columns == ["rule", "s_row", "t_row", "s_x", "s_y"]
     assert single.where("s_x < s_y").count() == result.counts["one"]
     rows = result.rows
     assert rows.columns == ["row", "rule", "pairs"]
     assert rows.where("rule = 'city'").count() == result["city"].rows
     assert rows.groupBy("rule").sum("pairs").collect()[0][1] in (2 * result.counts["city"], result.counts["one"])
-    assert rows.first()["pairs"] == max(int(v.found.per_row.max()) for v in result.verdicts)
+    assert rows.first()["pairs"] == max(result.findings.worst(1)[0].pairs_of.values())
 
 
 def test_a_frame_outlives_its_result(spark, table):
     frame = rowlaw.check(table, "fd (a, c) -> b").violations("R1")
     assert frame.count() > 0
+
+
+def test_a_frame_made_from_a_frame_outlives_both(spark, table):
+    result = rowlaw.check(table, "fd (a, c) -> b")
+    violations = result.counts["R1"]
+    derived = result.violations("R1").filter("s_row >= 0")
+    result.close()
+    del result
+    gc.collect()
+    assert derived.count() == violations
+
+
+def test_rows_of_rules_that_hold_and_rules_that_do_not(spark):
+    people = spark.createDataFrame([(1, "07030", "Hoboken"), (2, "07030", "Hobken")], "id int, zip string, city string")
+    result = rowlaw.check(people, ["fd (zip) -> city", "key (id)"], row_id="id")
+    assert sorted(tuple(row) for row in result.rows.collect()) == [(1, "R1", 2), (2, "R1", 2)]
+    clean = rowlaw.check(people, ["key (id)"], row_id="id")
+    assert clean.rows.schema == result.rows.schema
+    assert clean.rows.collect() == []
+    assert clean.violations("R1").collect() == []
 
 
 def test_spark_frame_in_violations_out(spark):
@@ -100,8 +124,8 @@ def test_spark_frame_in_violations_out(spark):
 def test_part_against_part(spark, relation):
     rule = parse("fd (a) -> b")
     left, right = np.arange(0, 1000, dtype=np.int32), np.arange(500, 3000, dtype=np.int32)
-    one = Engine(relation, workers=DriverThreads()).count([rule], Part(left, right))[0]
-    other = Engine(relation, workers=SparkTasks(spark)).count([rule], Part(left, right))[0]
+    one = LocalEngine(relation, workers=DriverThreads()).count([rule], Part(left, right))[0]
+    other = LocalEngine(relation, workers=SparkTasks(spark)).count([rule], Part(left, right))[0]
     assert one.pairs == other.pairs > 0
 
 
@@ -117,3 +141,13 @@ def test_the_sql_of_a_rule_finds_the_same_pairs(spark, table):
             assert spark.sql(query).count() == count, (text, nulls)
     keyless = sql(parse("fd (a) -> b"), "small")
     assert spark.sql(keyless).count() == rowlaw.check(small, "fd (a) -> b").counts["R1"]
+
+
+def test_a_job_that_fails_is_a_named_error(spark):
+    """Not the exit code of a broken rule, and no traceback of Spark's."""
+    from pyspark.sql import functions as f
+
+    broken = spark.range(3).withColumn("a", f.udf(lambda i: 1 // (i - 1), "int", useArrow=False)("id"))
+    with pytest.raises(RowlawError, match="JOB_FAILED.*ZeroDivisionError|(?s:JOB_FAILED.*division)") as raised:
+        rowlaw.check(broken, "key (a)", engine="spark", progress=False)
+    assert raised.value.exit_code == 3

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyspark
 import pytest
 
+import rowlaw
 from rowlaw.spark.java import find_java
 
 
@@ -81,3 +83,57 @@ def test_an_address_that_is_none(script):
     done = script(_command("discover", "people", "--master", "sc://127.0.0.1/elsewhere"))
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("BAD_OPTION: master='sc://127.0.0.1/elsewhere'")
+
+
+RULES = [
+    "key (id)",
+    "fd (zip) -> city",
+    "not (s.zip = t.zip and s.age < t.age and s.pay > t.pay)",
+    "not (s.age < t.age and s.pay > t.pay)",
+    "not (s.age = t.pay)",
+    "not (s.age > 60)",
+]
+PEOPLE = [(i, str(i % 7), "city" + str(i % 7 + (i == 33)), 20 + i * 13 % 50, i * 7 % 40) for i in range(60)]
+ANSWERS = """
+def answers(result):
+    return [
+        result.counts,
+        [v.rows for v in result.verdicts],
+        sorted([r["row"], r["rule"], r["pairs"]] for r in result.rows.collect()),
+        [result.violations(v.id).count() for v in result.verdicts],
+        result.clashes("R2").to_pylist(),
+        result.bad().count(),
+        result.suspects(3).to_pylist(),
+        result.worst(3),
+    ]
+"""
+
+
+def test_a_whole_check_where_nothing_may_be_cached(server, script, spark, tmp_path):
+    done = script(f"""
+        import json
+        import rowlaw, rowlaw.spark.session
+        from pyspark.sql.connect.dataframe import DataFrame
+
+        def refused(*_, **__):
+            raise RuntimeError("[NOT_SUPPORTED] a managed platform has no cache")
+
+        DataFrame.persist = DataFrame.cache = DataFrame.checkpoint = refused
+        rowlaw.spark.session.CONNECT_SECONDS = 120
+        connected = rowlaw.spark.session.session(master={server!r})
+        connected.conf.set("spark.sql.shuffle.partitions", "2")
+        people = connected.createDataFrame({PEOPLE!r}, "id int, zip string, city string, age int, pay int").repartition(3)
+        exec({ANSWERS!r})
+        result = rowlaw.check(people, {RULES!r}, engine="spark", row_id="id", progress=False)
+        result.to_html("report.html")
+        numbered = rowlaw.check(people, {RULES!r}, engine="spark", progress=False)
+        print(json.dumps([answers(result), numbered.rows.count(), numbered.bad().count()]))
+    """)
+    assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
+    told, rows, bad = json.loads(done.stdout)
+    names = {}
+    exec(ANSWERS, names)
+    table = pa.Table.from_pylist([dict(zip(("id", "zip", "city", "age", "pay"), row, strict=True)) for row in PEOPLE])
+    here = names["answers"](rowlaw.check(table, RULES, row_id="id", progress=False))
+    assert told == json.loads(json.dumps(here))
+    assert (rows, bad) == (len(here[2]), here[5])

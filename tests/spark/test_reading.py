@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rowlaw.errors import RowlawError
+import rowlaw
+from rowlaw.errors import RowlawError, RowlawWarning
 from rowlaw.relation import encode
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import DriverThreads, SparkTasks
@@ -66,9 +67,33 @@ def test_partitions_and_their_chunks_keep_their_order(spark):
 def test_row_id_and_chosen_columns(spark):
     frame = spark.range(5).selectExpr("id * 10 as key", "id % 2 as `od.d`", "array(id) as nested")
     with pytest.raises(RowlawError, match="UNSUPPORTED_TYPE.*'nested'"):
-        open_source(frame)
-    with encode(open_source(frame.drop("nested"), columns=["od.d", "key"]), row_id="key") as relation:
+        open_source(frame, columns=["key", "nested"])
+    with encode(open_source(frame, columns=["od.d", "key"]), row_id="key") as relation:
         assert relation.row_labels([4]).to_pylist() == [40]
+
+
+def test_columns_that_cannot_be_compared(spark, tmp_path):
+    """Spark's own types too; a column of type void is all null. Names may repeat, and differ only in case."""
+    odd = [
+        *("parse_json('1') as v", "interval 1 day as d", "interval 1 year as y", "make_interval(1) as i", "array(1) as l"),
+        *("map('a', 1) as m", "struct(1 as x) as st", "cast('a' as binary) as b", "1 as twice", "2 as twice"),
+    ]
+    frame = spark.range(4).selectExpr(*odd, "id", "id % 2 as a", "-id as A", "null as n")
+    with pytest.warns(RowlawWarning, match="skipped 9 columns .*'v' \\(variant\\)"):
+        source = open_source(frame)
+    with encode(source) as relation:
+        assert [c.name for c in relation.columns] == ["id", "a", "A", "n"]
+        assert relation.decode().to_pylist()[3] == {"id": 3, "a": 1, "A": -3, "n": None}
+        assert relation.column("n").nulls == 4
+    for name, condition in (("v", "UNSUPPORTED_TYPE"), ("i", "UNSUPPORTED_TYPE"), ("twice", "DUPLICATE_COLUMN")):
+        with pytest.raises(RowlawError, match=condition):
+            open_source(frame, columns=["id", name])
+        with pytest.warns(RowlawWarning), pytest.raises(RowlawError, match=condition):
+            rowlaw.check(frame, f"key ({name})", progress=False)
+    assert rowlaw.check(frame, ["key (a)", "key (A)"], columns=["A", "a"], progress=False).counts == {"R1": 4, "R2": 0}
+    with pytest.warns(RowlawWarning):
+        laws = rowlaw.Laws.create(tmp_path / "state", frame, row_id="id", progress=False)
+    assert laws.apply(frame.withColumn("id", frame["id"] + 10)).inserted == 4
 
 
 def test_empty_frame(spark):

@@ -17,7 +17,8 @@ from typing import Any, get_args
 
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.dependencies import discover_dependencies
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.relation import Relation, encode
 from rowlaw.rules.implication import canonical
@@ -159,7 +160,7 @@ class Oracle:
 def check_rules(table: Table, relation: Relation, nulls: Nulls, rules: list[Rule], tally: Tally) -> None:
     """Counts, rows, a witness and pairs of every rule."""
     oracle = Oracle(table, nulls)
-    engine = Engine(relation, nulls, workers=DriverThreads(1))
+    engine = LocalEngine(relation, nulls, workers=DriverThreads(1))
     for number, (rule, found, witness) in enumerate(zip(rules, engine.count(rules), engine.witness(rules), strict=True)):
         expected = oracle.violations(rule)
         rows: dict[int, int] = {}
@@ -188,7 +189,7 @@ def check_rules(table: Table, relation: Relation, nulls: Nulls, rules: list[Rule
 def check_discovery(table: Table, relation: Relation, nulls: Nulls, chance: random.Random, tally: Tally) -> None:
     """Keys, functional dependencies and order compatibilities, and denial constraints, exact or nearly."""
     error, strategy = chance.choice([0.0, 0.0, 0.2]), chance.choice(["auto", "pairs", "sample"])
-    engine = Engine(relation, nulls, workers=DriverThreads(1))
+    engine = LocalEngine(relation, nulls, workers=DriverThreads(1))
     expected: set[Rule] = set()
     for twin in (naive.minimal_keys, naive.minimal_fds, naive.minimal_ods):
         expected |= twin(table.values, nulls, error)
@@ -199,12 +200,13 @@ def check_discovery(table: Table, relation: Relation, nulls: Nulls, chance: rand
     # the oracle tries all rules: their number explodes when columns are compared with each other
     crossed = len(table.columns) < 3
     options = SpaceOptions(cross=crossed, overlap=0.0, single_row=crossed and chance.random() < 0.5, order_strings=chance.random() < 0.5)
-    space = predicate_space(relation, options)
+    space = predicate_space(RelationStatistics(relation), options)
+    strategy = chance.choice([strategy, "hydra"])
     denials = {canonical(d) for d in discover_denials(engine, space, error=error, strategy=strategy).denials}
     twins = {canonical(d) for d in naive.minimal_denials(table.values, space, nulls, error)}
     tally.discoveries += 1
     if denials != twins:
-        tally.failures.append(f"denials {error=} {options=} {nulls=} {table.values}: {sorted(map(str, denials ^ twins))}")
+        tally.failures.append(f"denials {error=} {strategy=} {options=} {nulls=} {table.values}: {sorted(map(str, denials ^ twins))}")
 
 
 def chunk(number: int) -> Tally:

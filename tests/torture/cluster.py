@@ -17,8 +17,8 @@ DRIVER = """
     import numpy as np, pyarrow as pa, pyarrow.parquet as pq
     from rowlaw.discovery import shared
     from rowlaw.discovery.discover import run
-    from rowlaw.engine import engine as module
-    from rowlaw.engine.engine import Engine
+    from rowlaw.engine.local import rows as module, tasks
+    from rowlaw.engine.local.engine import LocalEngine
     from rowlaw.predicates import SpaceOptions
     from rowlaw.relation import encode
     from rowlaw.rules import parse
@@ -53,15 +53,15 @@ DRIVER = """
 
     def all_of_it(workers, session):
         relation = encode(open_source(FOLDER + "/table.parquet"), workers=workers)
-        found = [(c.pairs, c.rows.tolist(), c.per_row.tolist()) for c in Engine(relation, workers=workers).count(rules)]
+        found = [(c.pairs, c.rows.tolist(), c.per_row.tolist()) for c in LocalEngine(relation, workers=workers).count(rules)]
         for kinds, strategy in ((("dc",), "pairs"), (("dc",), "sample"), (("key", "fd", "od"), "sample"), (("fd", "od"), "levels")):
-            discovered = run(relation, SpaceOptions(cross=False), kinds=kinds, strategy=strategy, session=session)
+            discovered = run(LocalEngine(relation, session=session), SpaceOptions(cross=False), kinds=kinds, strategy=strategy)
             found.append(sorted(str(r.rule) for r in discovered))
         return found
 
     here = all_of_it(jobs.DriverThreads(), None)
     jobs.SparkTasks.map = disturbed
-    module.SPLIT_SECONDS, module.THREAD_SECONDS, shared.ALONE = 0.0, 0.0, 0.0
+    tasks.SPLIT_SECONDS, module.THREAD_SECONDS, shared.ALONE = 0.0, 0.0, 0.0
     there = all_of_it(jobs.SparkTasks(spark), spark)
     print(json.dumps([here == there, len(here[-1])]))
 """

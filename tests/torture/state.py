@@ -23,7 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.discovery.denial import discover_denials
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain import Laws, steps
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.rules.implication import canonical
@@ -54,7 +55,7 @@ def check(laws: Laws) -> None:
     ids = table.decode(np.flatnonzero(table.alive), ["id"]).column(0).to_pylist()
     assert sorted(ids) == expected(laws.batch), f"batch {laws.batch} has other rows"
     relation = table.relation()
-    found = discover_denials(Engine(relation, laws.nulls), predicate_space(relation, SpaceOptions(cross=False)))
+    found = discover_denials(LocalEngine(relation, laws.nulls), predicate_space(RelationStatistics(relation), SpaceOptions(cross=False)))
     assert {canonical(r.rule) for r in laws.rules} == {canonical(d) for d in found.denials}, f"batch {laws.batch} has other rules"
     assert [b.number for b in laws.history.batches] == list(range(laws.batch + 1))
 

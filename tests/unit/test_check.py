@@ -6,6 +6,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import rowlaw
 from rowlaw.errors import RowlawError
@@ -74,14 +75,52 @@ def test_json_document():
 def test_violations_are_streamed_to_a_file(tmp_path):
     result = rowlaw.check(TABLE, {"city": "fd (zip) -> city", "order": "not (s.low > s.high)"})
     assert result.write_violations(tmp_path / "one.parquet", ["city"]) == 2
-    assert pq.read_table(tmp_path / "one.parquet").column_names == ["s_row", "t_row", "s_city", "t_city", "s_zip", "t_zip"]
+    values = ["s_city", "t_city", "s_zip", "t_zip"]
+    assert pq.read_table(tmp_path / "one.parquet").column_names == ["rule", "s_row", "t_row", *values]
     assert result.write_violations(tmp_path / "all.parquet") == 3
-    assert pq.read_table(tmp_path / "all.parquet").sort_by([("rule", "ascending"), ("s_row", "ascending")]).to_pylist() == [
-        {"rule": "city", "s_row": 0, "t_row": 1},
-        {"rule": "city", "s_row": 1, "t_row": 0},
-        {"rule": "order", "s_row": 1, "t_row": None},
+    none = dict.fromkeys([*values, "s_high", "t_high", "s_low", "t_low"])
+    zips = {"s_zip": "07030", "t_zip": "07030"}
+    expected = [
+        none | {"rule": "city", "s_row": 0, "t_row": 1, "s_city": "Hoboken", "t_city": "Hobken"} | zips,
+        none | {"rule": "city", "s_row": 1, "t_row": 0, "s_city": "Hobken", "t_city": "Hoboken"} | zips,
+        none | {"rule": "order", "s_row": 1, "t_row": None, "s_high": 4, "s_low": 5},
     ]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["all.parquet", "one.parquet"]
+    assert pq.read_table(tmp_path / "all.parquet").sort_by([("rule", "ascending"), ("s_row", "ascending")]).to_pylist() == expected
+    assert result.write_violations(tmp_path / "all.arrow") == 3
+    assert pa.ipc.open_file(tmp_path / "all.arrow").read_all() == pq.read_table(tmp_path / "all.parquet")
+    assert result.write_violations(tmp_path / "all.csv") == 3
+    assert csv.read_csv(tmp_path / "all.csv").column_names == pq.read_table(tmp_path / "all.parquet").column_names
+    assert result.write_violations(tmp_path / "limited.csv", limit=1) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["all.arrow", "all.csv", "all.parquet", "limited.csv", "one.parquet"]
+
+
+@pytest.mark.parametrize("name", ["all.parquet", "all.csv", "all.arrow"])
+def test_a_file_of_no_violations_has_the_same_columns(tmp_path, name):
+    rules = {"city": "fd (zip) -> city", "order": "not (s.low > s.high)"}
+    result = rowlaw.check(TABLE.slice(2), rules)
+    assert result.write_violations(tmp_path / name) == 0
+    written = {"parquet": pq.read_table, "csv": csv.read_csv, "arrow": lambda path: pa.ipc.open_file(path).read_all()}[name.split(".")[1]]
+    assert written(tmp_path / name).column_names == ["rule", "s_row", "t_row", *sorted_values("city", "high", "low", "zip")]
+
+
+def sorted_values(*columns):
+    return [f"{row}_{column}" for column in columns for row in "st"]
+
+
+def test_a_file_of_violations_has_a_format_that_its_name_says(tmp_path):
+    result = rowlaw.check(TABLE, "fd (zip) -> city")
+    with pytest.raises(RowlawError, match=r"BAD_OPTION.*\.parquet, \.csv, \.arrow"):
+        result.write_violations(tmp_path / "all.xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_closed_result_says_so():
+    result = rowlaw.check(TABLE, "fd (zip) -> city")
+    result.close()
+    result.close()
+    assert result.counts == {"R1": 2}
+    with pytest.raises(RowlawError, match="RESULT_CLOSED"):
+        result.clashes("R1")
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -111,7 +150,7 @@ def test_all_nulls():
     ],
 )
 def test_bad_rules_point_at_the_place_and_nothing_runs(rule, condition, monkeypatch):
-    monkeypatch.setattr(sys.modules["rowlaw.violations.check"], "encode", None)  # a table with known types is not even read
+    monkeypatch.setattr(sys.modules["rowlaw.violations.check"], "open_engine", None)  # a table with known types is not even read
     with pytest.raises(RowlawError) as raised:
         rowlaw.check(TABLE, rule)
     assert raised.value.condition == condition

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -66,7 +67,7 @@ def people(tmp_path):
 def test_check(people):
     shown = run("check", "people.csv", "rules.yaml", "--rule", "key (id)", "--row-id", "id", cwd=people)
     assert shown.returncode == 1
-    assert shown.stderr == ""
+    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read here at once\n", shown.stderr)
     assert "city  broken            2     2  fd (zip) -> city" in shown.stdout
     assert "R1    holds" in shown.stdout
     assert "because nobody is that young" in shown.stdout
@@ -85,6 +86,11 @@ def test_violations_to_a_file(people):
     shown = run("check", "people.csv", "--rule", "fd (zip) -> city", "--violations", "out.parquet", cwd=people)
     assert shown.returncode == 1
     assert pq.read_table(people / "out.parquet").num_rows == 2
+    shown = run("check", "people.csv", "--rule", "fd (zip) -> city", "--violations", "out.csv", "--violations-limit", "1", cwd=people)
+    assert shown.returncode == 1
+    header, *lines = (people / "out.csv").read_text().splitlines()
+    assert header == '"rule","s_row","t_row","s_city","t_city","s_zip","t_zip"'
+    assert len(lines) == 1
     assert run("check", "people.csv", "--rule", "key (id)", "--violations", "no/out.parquet", cwd=people).returncode == 2
 
 

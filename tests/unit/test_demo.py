@@ -8,7 +8,6 @@ import rowlaw
 from rowlaw.cli import stories
 from rowlaw.cli.demo import show
 from rowlaw.errors import RowlawError
-from rowlaw.violations.removal import rows_to_remove
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ def test_every_planted_error_is_found(name):
     result = rowlaw.check(told.with_errors, laws, row_id=told.row_id, progress=False)
     blamed = set()
     for verdict in result.broken:
-        rows = rows_to_remove(result.engine, verdict.rule, verdict.found).rows
-        blamed |= set(result.engine.relation.row_labels(rows).to_pylist())
+        blamed |= set(result.rows_to_remove(verdict.id).first)
     assert {error.row for error in told.planted} <= blamed
     assert all(error.was != error.became for error in told.planted)
     result.close()

@@ -6,18 +6,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rowlaw.discovery import dependencies as module
-from rowlaw.discovery import differences
-from rowlaw.discovery.deadline import Deadline
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.dependencies import discover_dependencies
-from rowlaw.engine import contexts
-from rowlaw.engine.contexts import Contexts, Question, Target
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local import contexts, neighbours
+from rowlaw.engine.local.contexts import Contexts
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.questions import Question, Target
+from rowlaw.evidence import differences
 from rowlaw.relation import encode
 from rowlaw.rules import parse
 from rowlaw.rules.model import FunctionalDependency
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import SparkTasks
+from rowlaw.stopping import NEVER
 from tests import naive
 from tests.unit.test_naive import FLIGHTS
 
@@ -25,7 +26,7 @@ TABLE_II = {"A": [1, 1, 1, 2, 3, 4, 5, 6], "B": [4, 5, 6, 7, 7, 7, 6, 5], "C": [
 
 
 def engine(table, nulls="equal", **settings):
-    return Engine(encode(open_source(pa.table(table))), nulls, **settings)
+    return LocalEngine(encode(open_source(pa.table(table))), nulls, **settings)
 
 
 def found(table, nulls="equal", **choices):
@@ -36,7 +37,7 @@ def found(table, nulls="equal", **choices):
 @pytest.mark.parametrize("sampled", [0, 1, 20_000])
 def test_table_2_of_hyod(strategy, sampled, monkeypatch):
     """Examples 4, 6 and 7: whatever the sample says, what is minimal on the table is found."""
-    monkeypatch.setattr(module, "SAMPLED", sampled)
+    monkeypatch.setattr(neighbours, "SAMPLED", sampled)
     assert found(TABLE_II, kinds=["fd", "od"], strategy=strategy) == {"fd (A, B) -> C", "od {A}: B ~ C"}
 
 
@@ -67,7 +68,7 @@ def test_many_rows_by_all_strategies(monkeypatch):
     table = many_rows(3_000, 4, 12, 1)
     monkeypatch.setattr(contexts, "FIRST_PIECE", 500)
     monkeypatch.setattr(contexts, "ALONE_SECONDS", 0.0)
-    monkeypatch.setattr(module, "MANY_ROWS", 400)
+    monkeypatch.setattr(neighbours, "MANY_ROWS", 400)
     laws = found(table, strategy="sample")
     assert laws == found(table, strategy="pairs")
     assert {"key (id)", "fd (c00, c01) -> sum", "fd (sum) -> up", "od {}: sum ~ up"} <= laws
@@ -87,20 +88,20 @@ def test_more_columns_than_bits_of_a_word(strategy):
 
 def test_the_column_that_names_the_rows_is_in_no_law():
     relation = encode(open_source(pa.table({"id": [1, 2, 3], "a": [1, 1, 2], "b": [1, 2, 1]})), row_id="id")
-    assert {str(rule) for rule in discover_dependencies(Engine(relation)).rules} == {"key (a, b)", "od {}: a ~ b desc"}
+    assert {str(rule) for rule in discover_dependencies(LocalEngine(relation)).rules} == {"key (a, b)", "od {}: a ~ b desc"}
 
 
 class Elsewhere(SparkTasks):
     """Workers that have nothing but what they are sent."""
 
     def __init__(self):
-        object.__setattr__(self, "session", None)
+        object.__setattr__(self, "session", "a session")
 
     @property
     def slots(self):
         return 3
 
-    def map(self, function, tasks, description, done=None):
+    def map(self, function, tasks, description, done=None, *, large=False, stop=NEVER):
         return [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(pickle.loads(pickle.dumps(task))))) for task in tasks]
 
 
@@ -109,7 +110,7 @@ def test_workers_elsewhere(error, monkeypatch):
     table = many_rows(400, 3, 6, 3)
     expected = found(table, error=error, strategy="sample")
     monkeypatch.setattr(contexts, "ALONE_SECONDS", 0.0)
-    monkeypatch.setattr(Engine, "ship", lambda self, session: None)
+    monkeypatch.setattr(LocalEngine, "ship", lambda self, session: None)
     laws = discover_dependencies(engine(table, workers=Elsewhere()), error=error, strategy="sample").rules
     assert {str(rule) for rule in laws} == expected
 
@@ -137,7 +138,7 @@ def test_no_time_no_laws(strategy, error):
 def test_what_is_found_in_time_holds(error, monkeypatch):
     """A clock that strikes after some rounds: what is there by then is proven."""
     table = many_rows(300, 5, 5, 2)
-    monkeypatch.setattr(module, "SAMPLED", 5)
+    monkeypatch.setattr(neighbours, "SAMPLED", 5)
     whole = found(table, strategy="sample", error=error)
     parts = set()
     for looks in (10, 40, 160, 640):
@@ -170,7 +171,7 @@ def _random_relation(columns, rows=60):
 
 def test_difference_sets_that_need_too_much_memory(monkeypatch):
     """Of a thousand columns they do: then the answer is partial, and true."""
-    engine = Engine(_random_relation(12))
+    engine = LocalEngine(_random_relation(12))
     monkeypatch.setattr(differences, "MEMORY", 1 << 14)
     deadline = Deadline()
     found = discover_dependencies(engine, ("key", "fd", "od"), strategy="pairs", deadline=deadline)
@@ -180,7 +181,7 @@ def test_difference_sets_that_need_too_much_memory(monkeypatch):
 
 def test_difference_sets_need_not_be_minimal(monkeypatch):
     """Where there is no time to leave out the others, the laws are the same."""
-    engine = Engine(_random_relation(8))
+    engine = LocalEngine(_random_relation(8))
     whole = discover_dependencies(engine, ("key", "fd", "od"), strategy="pairs").rules
     monkeypatch.setattr(differences, "MINIMISING", 0.0)
     found = discover_dependencies(engine, ("key", "fd", "od"), strategy="pairs", deadline=Deadline.after(600))

@@ -90,6 +90,12 @@ def test_errors_that_were_found_are_told(figures: ModuleType, tmp_path: Path) ->
     assert "| keys | cells | 3 | 4 | 2 | 0.500 | 0.667 | 0.571 |" in figures.figures(tmp_path)
 
 
+def test_pairs_per_second_are_told(figures: ModuleType, tmp_path: Path) -> None:
+    late = {"label": "late", "median_seconds": None, "timeout_seconds": 10.0}
+    write(tmp_path, peer("slow", 0.5), late, answer={"pairs": 3_000_000, "checksum": 7})
+    assert "| keys | 3,000,000 | 3 (rowlaw), 1.5 (slow), < 0.3 (late) |" in figures.figures(tmp_path)
+
+
 def test_pictures_stand_in_the_page(figures: ModuleType, tmp_path: Path) -> None:
     write(tmp_path, peer("slow", 0.5))
     (tmp_path / "key.svg").write_text("<svg>\n<text/>\n</svg>\n")

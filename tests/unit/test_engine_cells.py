@@ -6,9 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rowlaw.engine import cells, count, kinds
-from rowlaw.engine.compile import Scales, compile_rule
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.cells import Cells, Exceptions
+from rowlaw.engine.local.compile import Scales, compile_rule
+from rowlaw.engine.local.costs import REPEATING_ROWS
+from rowlaw.engine.local.count import count
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.kinds import DistinctRows
+from rowlaw.engine.local.method import Question
+from rowlaw.engine.local.terms import Terms
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.relation import encode
 from rowlaw.rules import parse
@@ -57,39 +62,32 @@ def test_in_cells(rule, nulls):
     relation = encode(open_source(table))
     (denial,) = parse(rule).denials
     compiled = compile_rule(denial, Scales(relation, nulls))
-    assert cells.in_cells(compiled)
-    found = count.count(compiled, N)
+    found = count(compiled, N)
+    assert found.method == Cells()
     assert (found.pairs, found.per_row.tolist()) == brute(denial, table, nulls)
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
 @pytest.mark.parametrize("columns", [("x", "y", ""), ("few", "fewer", "s.state = t.state and "), ("x", "y", "s.zip = t.zip and ")])
 @pytest.mark.parametrize("ops", list(product(["<", "<=", ">", ">="], repeat=2)))
-def test_by_kinds(ops, columns, nulls, monkeypatch):
+def test_by_distinct_rows(ops, columns, nulls):
     x, y, equal = columns
-    monkeypatch.setattr(kinds, "LARGE", 1)
-    monkeypatch.setattr(kinds, "REPEATED", 0)
     table = pa.table(WITH_NULLS)
     relation = encode(open_source(table))
     (denial,) = parse(f"not ({equal}s.{x} {ops[0]} t.{x} and s.{y} {ops[1]} t.{y})").denials
     compiled = compile_rule(denial, Scales(relation, nulls))
-    assert kinds.in_kinds(compiled)
-    tally = np.zeros(N, np.uint32)
-    found = kinds.count_kinds(compiled, tally)
-    if "zip" in equal:
-        assert found is None  # more than every second row is of a kind of its own
-    else:
-        assert (found, tally.tolist()) == brute(denial, table, nulls)
-    monkeypatch.setattr(cells, "CELLS", 0)
-    assert count.count(compiled, N).pairs == brute(denial, table, nulls)[0]
+    found = count(compiled, N, methods=[DistinctRows(min_rows=1, repeated=0), Terms()])
+    # where more than every second row has a combination of values of its own, the method declines
+    assert found.method == (Terms() if "zip" in equal else DistinctRows(min_rows=1, repeated=0))
+    assert (found.pairs, found.per_row.tolist()) == brute(denial, table, nulls)
 
 
 @pytest.mark.parametrize(("values", "repeats"), [(1_000, True), (10_000_000, False)])
 def test_how_often_rows_repeat(values, repeats):
     made = np.random.default_rng(3)
-    relation = encode(open_source(pa.table({name: made.integers(0, round(values**0.5), kinds.LARGE) for name in ("x", "y")})))
+    relation = encode(open_source(pa.table({name: made.integers(0, round(values**0.5), REPEATING_ROWS) for name in ("x", "y")})))
     (denial,) = parse("not (s.x < t.x and s.y > t.y)").denials
-    assert kinds.in_kinds(compile_rule(denial, Scales(relation, "unknown"))) == repeats
+    assert DistinctRows().applies(Question(compile_rule(denial, Scales(relation, "unknown")), relation.rows)) == repeats
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
@@ -98,13 +96,12 @@ def test_by_exceptions(nulls):
     relation = encode(open_source(table))
     (denial,) = parse("fd (zip) -> city").denials
     compiled = compile_rule(denial, Scales(relation, nulls))
-    assert cells.with_few_exceptions(compiled)
-    tally = np.zeros(N, np.uint32)
-    wanted, per_row = brute(denial, table, nulls)
-    found = cells.count_exceptions(compiled, tally)
-    if found is not None:  # with nulls as values, a group may begin with one and everything else be an exception
-        assert (found, tally.tolist()) == (wanted, per_row)
-    assert count.count(compiled, N).pairs == wanted  # few cells: counted so
+    assert Exceptions().applies(Question(compiled, N))
+    never_declines = Exceptions(rows_per_exception=1)
+    found = count(compiled, N, methods=[never_declines])
+    assert found.method == never_declines
+    assert (found.pairs, found.per_row.tolist()) == brute(denial, table, nulls)
+    assert count(compiled, N).pairs == found.pairs
 
 
 def test_exceptions_are_few():
@@ -113,14 +110,12 @@ def test_exceptions_are_few():
     for column, few in (("city", True), ("noise", False)):
         (denial,) = parse(f"fd (zip) -> {column}").denials
         compiled = compile_rule(denial, Scales(relation, "unknown"))
-        tally = np.zeros(N, np.uint32)
-        found = cells.count_exceptions(compiled, tally)
-        assert (found is not None) == few
+        found = count(compiled, N, methods=[Exceptions(few_cells=0.0), Terms()])
+        assert (found.method == Exceptions(few_cells=0.0)) == few
         values = np.array(relation.decode(columns=["zip", column]).to_pandas())
         broken = (values[:, None, 0] == values[None, :, 0]) & (values[:, None, 1] != values[None, :, 1])
-        assert Engine(relation).count([parse(f"fd (zip) -> {column}")])[0].pairs == broken.sum()
-        if few:
-            assert (found, tally.tolist()) == (broken.sum(), (broken.sum(axis=0) + broken.sum(axis=1)).tolist())
+        assert LocalEngine(relation).count([parse(f"fd (zip) -> {column}")])[0].pairs == broken.sum()
+        assert (found.pairs, found.per_row.tolist()) == (broken.sum(), (broken.sum(axis=0) + broken.sum(axis=1)).tolist())
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
@@ -129,7 +124,7 @@ def test_only_rows_with_partners(nulls):
     relation = encode(open_source(table))
     rule = parse("not (s.part = t.supplier and s.x < t.x)")
     (denial,) = rule.denials
-    (found,) = Engine(relation, nulls).count([rule])
+    (found,) = LocalEngine(relation, nulls).count([rule])
     per_row = np.zeros(N, np.int64)
     per_row[found.rows] = found.per_row
     wanted, each = brute(denial, table, nulls)

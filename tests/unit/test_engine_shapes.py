@@ -13,7 +13,7 @@ from benchmarks import shapes
 from benchmarks.peers import duckdb_sql
 from benchmarks.shapes import Shape
 from benchmarks.tables import tax
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.relation import encode
 from rowlaw.rules import bind, parse, parse_located
 from rowlaw.source import open_source
@@ -92,7 +92,7 @@ def tables():
         "lineitem": lineitem_like(ROWS),
     }
     made["legs"] = made["flights"]  # which go both ways already
-    return {name: (duckdb_sql.load(table), Engine(encode(open_source(table)), "unknown")) for name, table in made.items()}
+    return {name: (duckdb_sql.load(table), LocalEngine(encode(open_source(table)), "unknown")) for name, table in made.items()}
 
 
 DAMAGED = [Shape(f"{s.name}, errors", "tax with errors", s.rule, s.why) for s in (*shapes.FACET, *shapes.MORE) if s.table == "tax"]

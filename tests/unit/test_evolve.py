@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 import rowlaw
-from rowlaw.discovery import hypergraph, search
 from rowlaw.errors import RowlawError
 from rowlaw.kernels.upkeep import BLOCK
 from rowlaw.maintain import denials as module
@@ -21,6 +20,7 @@ from rowlaw.progress import Progress
 from rowlaw.relation import encode
 from rowlaw.rules import parse
 from rowlaw.rules.implication import canonical, implies
+from rowlaw.search import hypergraph, search
 from rowlaw.source import open_source
 
 # Tables 1 and 2 without the columns that no example uses

@@ -42,8 +42,8 @@ def explained(rule, **options):
 def test_a_broken_rule():
     found = explained("fd (zip) -> city")
     assert not found.holds
-    assert (found.found.pairs, len(found.found.rows)) == (4, 3)
-    assert (found.removed_labels, found.removal.exact) == ((2,), True)
+    assert (found.count.pairs, found.count.rows) == (4, 3)
+    assert (found.removal.first, found.removal.exact) == ((2,), True)
     assert found.place is None
     assert {(clash.s_row, clash.t_row) for clash in found.clashes} == {(2, 1), (2, 3)}
     assert [str(miss.rule) for miss in found.shorter] == ["key (zip)", "fd () -> city"]
@@ -80,15 +80,15 @@ def test_a_rule_that_is_not_listed_says_why():
 
 def test_other_rules_have_an_upper_bound_or_a_proof():
     found = explained("not (s.zip = t.zip and s.level < t.level and s.pay >= t.pay)")
-    assert (found.found.pairs, len(found.removal), found.removal.exact) == (1, 1, True)
+    assert (found.count.pairs, found.removal.count, found.removal.exact) == (1, 1, True)
     every = explained("not (s.level <= t.level)")  # any two rows: all but one must go, and a greedy choice cannot prove it
-    assert (len(every.removal), every.removal.exact) == (7, False)
+    assert (every.removal.count, every.removal.exact) == (7, False)
 
 
 def test_rules_about_one_row_and_of_sorted_lists():
-    assert explained("not (s.pay > 35)").removed_labels == (8,)
+    assert explained("not (s.pay > 35)").removal.first == (8,)
     found = explained("od [level] -> [pay]")
-    assert found.found.pairs
+    assert found.count.pairs
     assert found.rank is None
 
 
@@ -128,17 +128,43 @@ def test_as_json(people):
     assert document["violations"] == 4
     assert document["remove"] == {"rows": 1, "exact": True, "some": [2]}
     assert document["near_misses"][0]["rule"] == "key (zip)"
+    assert document["plan"]["count"]["method"]
     assert document["rank"]["reason"].startswith("If its 2 parts")
 
 
 def test_a_plan_alone(people):
     shown = run("people.csv", "od {zip}: pay ~ level", "--plan")
     assert shown.exit_code == 0, shown.output
-    assert "1. start with all pairs of 7 rows" in shown.output  # null is in no group
+    assert "count by " in shown.output
+    assert "1. start with the rows that take part in violations, of 7 rows" in shown.output  # null is in no group
     assert "2. group by s.zip = t.zip" in shown.output
     assert "SELECT" in shown.output
     assert "violations in" not in shown.output
     assert "R" not in run("people.csv", "id", "--rules", "laws.yaml", "--plan").output.split("sql:")[0]
+
+
+def test_a_plan_that_is_measured(people):
+    shown = run("people.csv", "fd (zip) -> city", "--analyze")
+    assert shown.exit_code == 0, shown.output
+    assert "; 4 violations)" in shown.output
+    assert "1. start with the rows that take part in violations: 3 rows, of 7 rows" in shown.output
+    for options, measured in ((["--plan"], False), (["--plan", "--analyze"], True)):
+        plan = json.loads(run("people.csv", "fd (zip) -> city", *options, "--format", "json").output)["plan"]
+        assert plan["count"]["method"]
+        assert plan["count"]["because"]
+        assert plan["count"]["seconds"] > 0
+        assert (plan["count"]["measured"] is not None) == (plan["list"]["measured"] is not None) == measured
+        assert plan["count"]["violations"] == (4 if measured else None)
+        assert any(stage.startswith("group by s.zip = t.zip") for stage in plan["list"]["stages"])
+
+
+def test_a_rule_of_a_file_is_explained_among_the_others(people):
+    """As it is checked: the rules of this file share groups, which one of them alone would not need."""
+    alone = "not (s.zip = t.zip and s.pay = t.pay and s.id < t.level)"
+    (people / "shared.yaml").write_text(f"rules:\n  a: fd (zip, pay) -> id\n  b: '{alone}'\n")
+    assert "that 2 denial constraints share" in run("people.csv", "b", "--rules", "shared.yaml", "--plan").output
+    assert "count by terms" in (shown := run("people.csv", alone, "--rules", "shared.yaml", "--plan").output)
+    assert "share" not in shown
 
 
 def test_a_rule_without_a_table():
@@ -146,4 +172,5 @@ def test_a_rule_without_a_table():
     assert shown.exit_code == 0, shown.output
     assert "in words: Rows sorted by a are also sorted by b (descending)" in shown.output
     assert isinstance(run("key (a)", "--plan").exception, RowlawError)
+    assert isinstance(run("key (a)", "--analyze").exception, RowlawError)
     assert isinstance(run("R7").exception, RowlawError)

@@ -16,14 +16,18 @@ ORDER = [
     "output",
     "cache",
     "progress",
+    "interrupts",
+    "stopping",
+    "deadline",
     "rules",
     "kernels",
+    "search",
     "spark",
     "source",
     "relation",
+    "engine",
     "predicates",
     "evidence",
-    "engine",
     "violations",
     "discovery",
     "maintain",
@@ -59,6 +63,32 @@ def test_imports_never_go_back(path):
     for module, _ in imports(path):
         used = package(module)
         assert used is None or ORDER.index(used) <= ORDER.index(home), f"{home} must not import {module}"
+
+
+# What only the engine and what it is made of may know: where rows are, and how they are stored.
+INSIDE_THE_ENGINE = {"relation", "codes", "matrix", "all_rows", "row_labels", "per_row", "nbytes"}
+ABOVE_THE_ENGINE = [p for p in MODULES if p.relative_to(ROOT).parts[0] in {"violations", "discovery", "report", "cli"}]
+
+
+@pytest.mark.parametrize("path", ABOVE_THE_ENGINE, ids=lambda p: str(p.relative_to(ROOT)))
+def test_nothing_above_the_engine_sees_where_it_runs(path):
+    """Discovery passes samples (Relation) and pairs of rows (Pairs) on to evidence, without looking inside."""
+    for module, node in imports(path):
+        assert not module.startswith("rowlaw.engine.") or not module.startswith(("rowlaw.engine.local", "rowlaw.engine.spark")), module
+        if module.startswith("rowlaw.relation"):
+            assert {alias.name for alias in node.names} <= {"Relation", "Pairs", "KnownRows"}, module
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in INSIDE_THE_ENGINE, f"{path}, line {node.lineno}: .{node.attr}"
+
+
+WITHOUT_ARRAYS = [p for p in ABOVE_THE_ENGINE if p.relative_to(ROOT).parts[0] != "discovery" and p.name != "graph.py"]
+
+
+@pytest.mark.parametrize("path", WITHOUT_ARRAYS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_answers_are_no_arrays(path):
+    """Discovery works with sets of predicates as bits, and the report lays out a graph; all others see tables and numbers."""
+    assert not {"numpy", "numba"} & {module.split(".")[0] for module, _ in imports(path)}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

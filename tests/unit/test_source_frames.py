@@ -55,7 +55,7 @@ def test_names_that_are_not_text():
         (pa.table({"a": [b"x"]}), "UNSUPPORTED_TYPE"),
         (pa.table([[1], [2]], names=["a", "a"]), "DUPLICATE_COLUMN"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "DUPLICATE_COLUMN"),
-        (pd.DataFrame({"a": [1, "x"]}), "BAD_FILE"),
+        (pd.DataFrame({"a": [1, "x"]}), "UNSUPPORTED_TYPE"),
         (pa.table({}), "NO_COLUMNS"),
         (7, "NOT_A_TABLE"),
     ],

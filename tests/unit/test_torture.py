@@ -16,7 +16,7 @@ import pytest
 
 import rowlaw
 from rowlaw.cli import demo
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import arrays
 from rowlaw.maintain.stream import Applier, watch_folder
@@ -122,7 +122,7 @@ def test_a_literal_is_looked_up_once(monkeypatch):
     opened, usual = [], relation.read_dictionary
     monkeypatch.setattr(relation, "read_dictionary", lambda *place: opened.append(place) or usual(*place))
     with encode(open_source(pa.table({"a": [1, 2, 3]}))) as table:
-        engine = Engine(table)
+        engine = LocalEngine(table)
         for _ in range(3):
             assert engine.count([parse("not (s.a > 2)"), parse("not (s.a < t.a and s.a > 2)")])[0].pairs == 1
     assert len(opened) == 1

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import warnings
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -10,7 +11,8 @@ import typer
 from rowlaw import __version__
 from rowlaw.cli import options
 from rowlaw.cli.upkeep import register as register_upkeep
-from rowlaw.errors import RUN_FAILED, RowlawError
+from rowlaw.errors import RUN_FAILED, RowlawError, RowlawWarning
+from rowlaw.interrupts import unheard
 
 app = typer.Typer(
     name="rowlaw",
@@ -60,10 +62,14 @@ def check(
     suspects: Annotated[
         int, typer.Option("--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0)
     ] = 0,
-    violations: Annotated[str | None, typer.Option("--violations", help="Write all violations to this Parquet file.")] = None,
+    violations: Annotated[str | None, typer.Option("--violations", help="Write all violations: .parquet, .csv or .arrow file.")] = None,
+    violations_limit: Annotated[
+        int | None, typer.Option("--violations-limit", help="Violations of each rule to write, at most.", show_default="all", min=1)
+    ] = None,
     format: Annotated[str, typer.Option("--format", help="table, json, csv, markdown, junit or github.")] = "table",
     out: options.Out = None,
     master: options.Master = None,
+    engine: options.EngineOption = "auto",
     quiet: options.Quiet = False,
 ) -> None:
     """Count every violation of every rule and show the worst.
@@ -75,8 +81,8 @@ def check(
     reading = table.reading()
     from rowlaw.cli.check import run
 
-    printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations}
-    printed |= {"format": format, "out": out, "quiet": quiet}
+    printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
+    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine}
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
 
 
@@ -84,7 +90,7 @@ def check(
 @options.unfolded
 def discover(
     source: options.Source,
-    kinds: options.Kinds = options.ALL_KINDS,
+    kinds: options.Kinds = None,
     error: options.Error = 0.0,
     top: options.Top = None,
     nulls: options.NullsOption = None,
@@ -92,7 +98,10 @@ def discover(
     *,
     table: options.Table,
     space: options.Space,
-    strategy: Annotated[str, typer.Option("--strategy", help="auto, pairs, sample or levels.")] = "auto",
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="auto, pairs or sample; hydra (dc) or levels (fd, od): as published. All find the same rules.")
+    ] = "auto",
+    sampling: options.Sample,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", help="Seconds after which what is proven is shown.", show_default="none")
     ] = None,
@@ -113,7 +122,8 @@ def discover(
         "row_id": row_id,
         "strategy": strategy,
         "time_limit": time_limit,
-        **asdict(space),
+        **space.parameters(),
+        **asdict(sampling),
         **table.reading(),
     }
     from rowlaw.cli.discover import run
@@ -129,7 +139,8 @@ def explain(
         str | None, typer.Argument(help="A rule, or the id of one in --rules, of --state, or as rowlaw discover gives it.")
     ] = None,
     rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="discover")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only what it means and how it would be checked.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only what it means and how it would be checked, with cost estimates.")] = False,
+    analyze: Annotated[bool, typer.Option("--analyze", help="As --plan, and count and list its violations to measure the times.")] = False,
     state: Annotated[str | None, typer.Option("--state", help="A state: when its rule was born and retired, and by which rows.")] = None,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery.")] = options.TIME_LIMIT,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show.", min=0)] = 3,
@@ -155,16 +166,20 @@ def explain(
 
     meant = options.meaning(nulls)
     if rule is None:
-        if plan:
-            raise RowlawError("BAD_OPTION", option="--plan", value=True, problem="a plan depends on the table: rowlaw explain SOURCE RULE")
+        if plan or analyze:
+            given_option = "--analyze" if analyze else "--plan"
+            raise RowlawError(
+                "BAD_OPTION", option=given_option, value=True, problem="a plan depends on the table: rowlaw explain SOURCE RULE"
+            )
         explaining.meaning(source, meant or "unknown", **given)
         return
     reading = table.reading()
-    if plan:
-        explaining.plan(source, rule, rules, meant, reading, **given)
+    if plan or analyze:
+        explaining.plan(source, rule, rules, meant, reading, analyze=analyze, **given)
         return
     told: dict[str, Any] = {"rules": rules, "nulls": meant, "row_id": row_id, "time_limit": time_limit, "sample": sample, **reading}
-    explaining.run(source, rule, master, quiet=quiet, options=told, **given)
+    with unheard():  # there is nothing to show of an explanation that is not whole
+        explaining.run(source, rule, master, quiet=quiet, options=told, **given)
 
 
 @app.command(epilog="Example: rowlaw report people.csv laws.yaml --out report.html")
@@ -188,7 +203,8 @@ def report(
     reading = table.reading()
     from rowlaw.cli.report import run
 
-    raise typer.Exit(run(source, rules, out=out, state=state, reading=reading, **given))
+    with unheard():  # a page about half of the rules is not what was asked for
+        raise typer.Exit(run(source, rules, out=out, state=state, reading=reading, **given))
 
 
 @app.command(epilog="Example: rowlaw export laws.yaml --to dbt --table people --out dbt_project")
@@ -230,8 +246,18 @@ def import_(
 register_upkeep(app)
 
 
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+    """Print a warning on stderr: one of rowlaw as one line, any other as Python does."""
+    text = (
+        f"rowlaw: {message}\n" if issubclass(category, RowlawWarning) else warnings.formatwarning(message, category, filename, lineno, line)
+    )
+    (file or sys.stderr).write(text)
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 good, 1 a rule is broken, 2 bad usage, rule or input, 3 the run failed."""
+    warnings.simplefilter("always", RowlawWarning)
+    warnings.showwarning = _show_warning
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show must not stop the run
     try:

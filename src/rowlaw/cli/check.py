@@ -12,9 +12,11 @@ from rich.text import Text
 from rowlaw.cli.formats import check_text
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page, command
+from rowlaw.engine.choose import EngineName
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
 from rowlaw.violations import Result, Verdict, check
+from rowlaw.violations.clashes import check_file
 from rowlaw.violations.sides import Clash, printed
 
 WIDE = 100  # columns when the output is not a terminal
@@ -37,13 +39,17 @@ def run(
     format: str,
     out: str | None,
     quiet: bool,
+    engine: EngineName = "auto",
+    violations_limit: int | None = None,
 ) -> int:
     """Check, print, and give the exit code."""
     rules = _rules(file, texts, nulls)
-    result = check(source, rules, row_id=row_id, session=started(master), progress=not quiet, **reading)
+    if violations is not None:
+        check_file(violations)
+    result = check(source, rules, row_id=row_id, session=started(master), engine=engine, progress=not quiet, **reading)
     try:
         if violations is not None:
-            result.write_violations(violations)
+            result.write_violations(violations, limit=violations_limit)
         if format == "table":
             text = _text(result, sample, suspects, out)
         else:

@@ -23,13 +23,9 @@ from rowlaw.discovery.together import most_specific
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws
 from rowlaw.output import write_text
-from rowlaw.relation import encode
 from rowlaw.report import write_report
 from rowlaw.rules import Denial, Rule, RuleSet, english
-from rowlaw.source import open_source
 from rowlaw.violations import Result, check
-from rowlaw.violations.check import run
-from rowlaw.violations.removal import rows_to_remove
 from rowlaw.violations.sides import printed
 
 WIDE = 110  # columns when the output is not a terminal
@@ -120,13 +116,11 @@ def _laws(console: Console, told: Story, home: Path) -> RuleSet:
 def _nearly(console: Console, rule: Rule, source: Path, row_id: str) -> None:
     """A law that a few rows break: often these rows are wrong."""
     _step(console, "And one that nearly holds", [f"rowlaw explain {source} '{rule}' --row-id {row_id}"])
-    with encode(open_source(source), row_id=row_id) as relation:
-        result = run(relation, RuleSet.of({"nearly": rule}))
-        (verdict,) = result.verdicts
-        removal = rows_to_remove(result.engine, rule, verdict.found)
-        labels = ", ".join(printed(label) for label in relation.row_labels(removal.rows).to_pylist())
-        _say(console, Text(f"  {rule}: {verdict.violations:,} violations; without {labels} it would hold"))
-        _say(console, Padding(clash_grid(result.side_by_side("nearly", 1)), (0, 0, 0, 2)))
+    result = check(os.fspath(source), {"nearly": rule}, row_id=row_id, progress=False)
+    removed = ", ".join(printed(row) for row in result.rows_to_remove("nearly").first)
+    _say(console, Text(f"  {rule}: {result.counts['nearly']:,} violations; without {removed} it would hold"))
+    _say(console, Padding(clash_grid(result.side_by_side("nearly", 1)), (0, 0, 0, 2)))
+    result.close()
 
 
 def _again(told: Story, home: Path) -> str:
@@ -138,12 +132,10 @@ def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
     result = check(home / f"{told.name}-with-errors.csv", laws, row_id=told.row_id, progress=False)
     title = f"{len(told.planted)} errors planted in a copy: {len(result.broken)} of {len(laws)} laws are broken"
     _step(console, title, [_again(told, home)])
-    engine = result.engine
     blamed: dict[object, list[str]] = {}
     for verdict in result.broken:
-        removal = rows_to_remove(engine, verdict.rule, verdict.found)
-        for label in engine.relation.row_labels(removal.rows).to_pylist():
-            blamed.setdefault(label, []).append(verdict.id)
+        for row in result.rows_to_remove(verdict.id).first:
+            blamed.setdefault(row, []).append(verdict.id)
     table = Table("row", "column", "was", "became", "found by the laws", box=None, header_style="dim", padding=(0, 1))
     for error in told.planted:
         ids = ", ".join(blamed.get(error.row, [])) or "none"

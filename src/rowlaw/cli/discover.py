@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import Any
 
 from rich.table import Table
@@ -12,7 +13,9 @@ from rich.text import Text
 from rowlaw.cli.formats import rules_csv, rules_markdown
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page, command
+from rowlaw.cli.process import BEGAN
 from rowlaw.discovery import Discovery, discover
+from rowlaw.interrupts import first, listening
 from rowlaw.rules import NamedRule
 
 LAID_OUT = 500  # rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
@@ -22,10 +25,15 @@ WIDE = 120  # columns when the output is not a terminal
 def run(
     source: str, master: str | None, *, format: str, out: str | None, rules_file: str | None, quiet: bool, options: dict[str, Any]
 ) -> int:
-    found = discover(source, session=started(master), progress=not quiet, **options)
-    if rules_file is not None:
-        found.save(rules_file)
-    write(_written(found, format, out), out)
+    limit = options.pop("time_limit")
+    session = started(master)
+    if limit is not None and limit >= 0:  # another value is for discovery to refuse
+        limit = max(0.0, limit - (time.monotonic() - BEGAN))
+    with listening(first):
+        found = discover(source, session=session, progress=not quiet, time_limit=limit, **options)
+        if rules_file is not None:
+            found.save(rules_file)
+        write(_written(found, format, out), out)
     if found.partial:
         print("rowlaw: stopped early; the rules shown are proven, others may be missing", file=sys.stderr)
     return 0

@@ -15,9 +15,9 @@ from rowlaw.cli.check import clash_grid
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page
 from rowlaw.discovery.rank import WEIGHTS, Rank
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.open import open_local
+from rowlaw.engine.plans import RulePlan
 from rowlaw.errors import RowlawError
-from rowlaw.relation import encode
 from rowlaw.report.explanation import Explanation, explain, looks_like_an_id, query
 from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load, sql
 from rowlaw.rules.parse import parse_located
@@ -40,24 +40,41 @@ def meaning(text: str, nulls: Nulls, *, format: str, out: str | None) -> None:
     _tell(rule, sql(rule, "table", nulls=nulls), None, format, out)
 
 
-def plan(source: str, text: str, rules: str | None, nulls: Nulls | None, reading: dict[str, Any], *, format: str, out: str | None) -> None:
-    """What a rule means and how its violations would be found; nothing is counted."""
+def plan(
+    source: str,
+    text: str,
+    rules: str | None,
+    nulls: Nulls | None,
+    reading: dict[str, Any],
+    *,
+    analyze: bool,
+    format: str,
+    out: str | None,
+) -> None:
+    """What a rule means, how its violations are counted and listed; with ``analyze`` that is done too, and measured.
+
+    A rule of a file is explained as it is checked: together with the other rules of the file.
+    """
     known = load(rules) if rules is not None else RuleSet()
     parsed = (known[text].origin or known[text].rule) if text in known else parse_located(text)
     wanted = nulls or known.nulls
-    with encode(open_source(source, **reading)) as relation:
-        rule = bind(parsed, relation.types)
-        _tell(rule, query(relation, rule, wanted), Engine(relation, wanted).explain(rule), format, out)
+    engine = open_local(open_source(source, **reading), wanted)
+    try:
+        rule = bind(parsed, engine.types, engine.skipped)
+        among = [bind(other.origin or other.rule, engine.types, engine.skipped) for other in known] if text in known else []
+        _tell(rule, query(engine, rule), engine.explain(rule, analyze=analyze, among=among), format, out)
+    finally:
+        engine.close()
 
 
-def _tell(rule: Rule, query: str, plan: str | None, format: str, out: str | None) -> None:
+def _tell(rule: Rule, query: str, plan: RulePlan | None, format: str, out: str | None) -> None:
     denials = [str(denial) for denial in rule.denials]
     if format == "json":
         told = {"kind": rule.kind, "rule": str(rule), "sentence": english(rule), "denials": denials}
-        write(json.dumps({**told, **({"plan": plan} if plan is not None else {}), "sql": query}, ensure_ascii=False), out)
+        write(json.dumps({**told, **({"plan": plan.to_dict()} if plan is not None else {}), "sql": query}, ensure_ascii=False), out)
         return
     lines = [f"rule:     {rule}", f"in words: {english(rule)}", *(f"denial:   {denial}" for denial in denials), "sql:", query]
-    write("\n".join([*lines, *(["plan:", plan] if plan is not None else [])]), out)
+    write("\n".join([*lines, *(["plan:", str(plan)] if plan is not None else [])]), out)
 
 
 def run(source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> None:
@@ -74,7 +91,7 @@ def _text(found: Explanation, out: str | None) -> str:
         console.print(Text(f"\n{title}", style="bold"))
         console.print(Padding(body, (0, 0, 0, 2)))
     # a query is copied: it is not broken to fit
-    console.print(Text("\nits plan", style="bold"), Text("\n" + _indented(found.plan)), sep="", soft_wrap=True)
+    console.print(Text("\nits plan", style="bold"), Text("\n" + _indented(str(found.plan))), sep="", soft_wrap=True)
     console.print(Text("\nits violations in SQL", style="bold"), Text("\n" + _indented(found.sql)), sep="", soft_wrap=True)
     return console.text
 
@@ -84,7 +101,7 @@ def _indented(text: str) -> str:
 
 
 def _parts(found: Explanation) -> Iterator[tuple[str, RenderableType]]:
-    yield _verdict(found), Group(*_broken(found)) if found.found.pairs else Text(_standing(found))
+    yield _verdict(found), Group(*_broken(found)) if found.count.pairs else Text(_standing(found))
     if found.rank is not None:
         yield _place(found), Group(*_ranked(found, found.rank))
     if found.shorter:
@@ -93,15 +110,15 @@ def _parts(found: Explanation) -> Iterator[tuple[str, RenderableType]]:
 
 def _place(found: Explanation) -> str:
     if found.place is None:
-        return "how it would rank if it held" if found.found.pairs else "how it would rank if it were listed"
+        return "how it would rank if it held" if found.count.pairs else "how it would rank if it were listed"
     return f"why it ranks {found.place:,} of {found.total:,}" + (" found in the time given" if found.partial else "")
 
 
 def _verdict(found: Explanation) -> str:
     if found.holds:
         return f"it holds on all {found.rows:,} rows"
-    pairs = f"{found.found.pairs:,} violation{'' if found.found.pairs == 1 else 's'}"
-    return f"it is broken: {pairs} in {len(found.found.rows):,} of {found.rows:,} rows"
+    pairs = f"{found.count.pairs:,} violation{'' if found.count.pairs == 1 else 's'}"
+    return f"it is broken: {pairs} in {found.count.rows:,} of {found.rows:,} rows"
 
 
 def _standing(found: Explanation) -> str:
@@ -110,16 +127,18 @@ def _standing(found: Explanation) -> str:
         return (
             "It is minimal: without any one of its comparisons it would be broken." if found.shorter else "Nothing shorter could be said."
         )
+    if found.vacuous:
+        return "No rows could break it: too few have values in all the columns that it compares. Such a rule is not listed."
     if found.stronger:
         return "It follows from " + ", ".join(f"{r.id}, {r.rule}" for r in found.stronger) + "."
     return "It follows from several of the rules together, or compares columns that discovery was not asked to compare."
 
 
 def _broken(found: Explanation) -> Iterator[RenderableType]:
-    number = len(found.removal)
+    number = found.removal.count
     rows = f"{number:,} row{'' if number == 1 else 's'}"
-    some = ", ".join(printed(label) for label in found.removed_labels)
-    more = f" and {number - len(found.removed_labels):,} more" if number > len(found.removed_labels) else ""
+    some = ", ".join(printed(label) for label in found.removal.first)
+    more = f" and {number - len(found.removal.first):,} more" if number > len(found.removal.first) else ""
     how = "the smallest set of rows to remove" if found.removal.exact else "rows to remove, chosen greedily (an upper bound: fewer may do)"
     yield Text(f"{how}: {rows} ({some}{more})")
     yield Text("what breaks it:")

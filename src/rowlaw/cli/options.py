@@ -6,7 +6,8 @@ each be compiled when the command line starts.
 """
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, cast, get_args
@@ -21,6 +22,7 @@ CHECK_FORMATS = ("table", "json", "csv", "markdown", "junit", "github")
 RULE_FORMATS = ("table", "json", "csv", "markdown")  # of commands that print rules
 FORMATS = ("table", "json")  # of all others
 ALL_KINDS = "key,fd,od,dc"
+_QUOTED = re.compile(r"\s*`((?:[^`]|``)*)`\s*(=)")  # a name in backticks before its value
 TIME_LIMIT = 60.0  # seconds for discovery where rules are only needed to explain or report others
 
 Source = Annotated[
@@ -31,12 +33,17 @@ NullsOption = Annotated[
     str | None,
     typer.Option("--nulls", help="Meaning of null: 'unknown' (as in SQL) or 'equal'.", show_default="as the rules say, else unknown"),
 ]
-Kinds = Annotated[str, typer.Option("--kinds", help="Kinds of rules, with commas.")]
+Kinds = Annotated[
+    str | None, typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{ALL_KINDS}; with --predicate: dc")
+]
 Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
 Top = Annotated[int | None, typer.Option("--top", help="Show so many of the rules.", show_default="all", min=1)]
 Types = Annotated[str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal(10,2).", show_default="inferred")]
 RowId = Annotated[str | None, typer.Option("--row-id", help="Column that names the rows.", show_default="their position, from 0")]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master: local[4], spark://host:7077, sc://host.", show_default="local")]
+EngineOption = Annotated[
+    str, typer.Option("--engine", help="auto, local (in this process) or spark (where the table is; it is never gathered).")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Out = Annotated[str | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
 RulesOut = Annotated[str | None, typer.Option("--rules", help="Write the rules to this file, for rowlaw check.")]
@@ -49,6 +56,10 @@ def _reading(*names: str, help: str, default: str | None = None) -> Any:
 
 def _space(*names: str, help: str, default: str | bool = True) -> Any:
     return typer.Option(*names, help=help, show_default=default, rich_help_panel="Which comparisons rules may make")
+
+
+def _sample(*names: str, help: str, **limits: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="How pairs of rows are sampled (never changes the result)", **limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +102,7 @@ class Table(File):
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """Which comparisons rules may make; the fields are parameters of :func:`rowlaw.discover`."""
+    """Which comparisons rules may make."""
 
     cross: Annotated[bool, _space("--cross/--no-cross", help="Compare different columns with each other.")] = True
     overlap: Annotated[float, _space("--overlap", help="Share of values that two columns must have in common to be compared.")] = 0.3
@@ -100,6 +111,29 @@ class Space:
     constants: Annotated[
         float | None, _space("--constants", help="Also literals: values that this share of the rows has.", default="none")
     ] = None
+    operators: Annotated[
+        list[str] | None, _space("--operators", help="Operators of a column: --operators zip='= !='. Repeatable.", default="by its type")
+    ] = None
+    predicate: Annotated[
+        list[str] | None,
+        _space("--predicate", help="A comparison, instead of those derived from the columns: 's.zip = t.zip'. Repeatable.", default="none"),
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The options as parameters of :func:`rowlaw.discover`."""
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("operators", "predicate")}
+        return {**found, "operators_of": operators_of(self.operators or ()), "predicates": self.predicate or None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """How pairs of rows are sampled; the fields are parameters of :func:`rowlaw.discover`."""
+
+    sample_partners: Annotated[int, _sample("--sample-partners", help="Random partners of each row.", min=1)] = 20
+    sample_efficiency: Annotated[
+        float, _sample("--sample-efficiency", help="New evidences per pair below which focused sampling gives a column up.")
+    ] = 0.005
+    seed: Annotated[int, _sample("--seed", help="The same seed gives the same sample.", min=0)] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +183,10 @@ def meaning(nulls: str | None) -> Nulls | None:
     return None if nulls is None else cast("Nulls", chosen(nulls, "--nulls", get_args(Nulls)))
 
 
-def kinds(text: str) -> list[str]:
-    """The value of ``--kinds``: which kinds there are is for discovery to say."""
+def kinds(text: str | None) -> list[str] | None:
+    """The value of ``--kinds``: which kinds there are is for discovery to say, and which it looks for if none is given."""
+    if text is None:
+        return None
     found = names(text)
     if not found:
         raise RowlawError("BAD_OPTION", option="--kinds", value=text, problem=f"give one at least: {ALL_KINDS}")
@@ -169,6 +205,24 @@ def pairs(text: str | None, option: str) -> dict[str, str]:
         name, equals, value = part.partition("=")
         if not equals:
             raise RowlawError("BAD_OPTION", option=option, value=raw, problem="write name=value,name=value")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def operators_of(texts: Iterable[str]) -> dict[str, str]:
+    """The values of ``--operators`` as a mapping from columns; a name with ``=`` is written in backticks.
+
+    >>> operators_of(["zip== !=", "`a=b`=<"])
+    {'zip': '= !=', 'a=b': '<'}
+    """
+    found = {}
+    for text in texts:
+        quoted = _QUOTED.match(text)
+        name, equals, value = (quoted[1].replace("``", "`"), quoted[2], text[quoted.end() :]) if quoted else text.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise RowlawError("BAD_OPTION", option="--operators", value=text, problem="write column='= !='")
+        if name.strip() in found:
+            raise RowlawError("BAD_OPTION", option="--operators", value=text, problem=f"the column {name.strip()!r} is given twice")
         found[name.strip()] = value.strip()
     return found
 

@@ -1,6 +1,8 @@
-"""The process of a command: what it spares itself from its start to its end. Measured on the page about speed (docs/speed.md).
+"""The process of a command: what it spares itself from its start to its end (docs/speed.md), and how it ends on Ctrl-C.
 
-None of it changes an answer, and none of it is done to a program that imports rowlaw: there the process belongs to somebody else.
+The command runs in a thread, and the main thread waits for it and for signals. So Ctrl-C is handled at once, whatever the command is doing,
+and never raises an exception inside of it. None of this is done to a program that imports rowlaw: there the process belongs to somebody
+else.
 """
 
 from __future__ import annotations
@@ -8,24 +10,81 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 import threading
+import time
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn
 
+from rowlaw.errors import RUN_FAILED
+from rowlaw.interrupts import heard
+from rowlaw.output import discard_drafts
+
 GARBAGE = 100_000  # objects made before a search for unreachable ones: after 700, as Python does, is hundreds of times while modules load
+TIDY_SECONDS = 1.0  # for removing scratch files, when the process ends on Ctrl-C
+BEGAN = time.monotonic()  # about when the process did: a time limit counts from here
+_CLEAR_LINE = b"\r\x1b[K\x1b[?25h"  # a progress bar hides the cursor
 
 
 def main() -> None:
     """Run the command of this process, and end it."""
     gc.set_threshold(GARBAGE)
     sys.meta_path.insert(0, _PandasOnDemand())
-    from rowlaw.cli.app import main as run
+    if not callable(signal.getsignal(signal.SIGINT)):  # in the background of a script Ctrl-C is somebody else's
+        _leave(_command())
+    ended: list[BaseException | None] = []
+    running = threading.Lock()
+    running.acquire()
 
+    def work() -> None:
+        ended.append(_command())
+        running.release()
+
+    with heard(_stopped):
+        command = threading.Thread(target=work, name="rowlaw", daemon=True)
+        command.start()
+        running.acquire()  # signals are handled meanwhile
+    signal.signal(signal.SIGINT, _stopped)
+    command.join()
+    _leave(ended[0])
+
+
+def _command() -> BaseException | None:
+    """Run the command; what it ended with."""
     try:
+        from rowlaw.cli.app import main as run
+
         run()
-    except SystemExit as ended:
-        _leave(ended)
+    except BaseException as error:
+        return error
+    return None
+
+
+def _stopped(*_: object) -> None:
+    end_now("stopped", RUN_FAILED)
+
+
+def end_now(told: str, code: int) -> NoReturn:
+    """End the process without waiting for anything: one line on stderr, scratch files removed, no exit code but this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):
+        os.write(2, (_CLEAR_LINE if os.isatty(2) else b"") + f"{told}\n".encode())
+    with suppress(OSError):  # what the command still says while files go away under it is of no use
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+    tidy = threading.Thread(target=_tidy, daemon=True)
+    tidy.start()
+    tidy.join(TIDY_SECONDS)
+    os._exit(code)
+
+
+def _tidy() -> None:
+    discard_drafts()
+    atexit._run_exitfuncs()  # scratch folders of relations, among others
+    discard_drafts()
 
 
 class _PandasOnDemand(MetaPathFinder):
@@ -45,15 +104,19 @@ class _PandasOnDemand(MetaPathFinder):
             raise ModuleNotFoundError(f"{name} is not wanted here", name=name)
 
 
-def _leave(ended: SystemExit) -> NoReturn:
-    """End the process as Python does, but without taking apart every module and object first, of which Numba alone has a great many."""
-    if not isinstance(ended.code, int | None) or "pyspark" in sys.modules:
-        raise ended  # the usual way: what Spark does at the end is its own business
+def _leave(ended: BaseException | None) -> NoReturn:
+    """End the process as Python does, but without taking apart every module and object first, of which Numba alone has a great many.
+
+    Spark's Java process ends by itself when its standard input is closed, which the end of this process does.
+    """
+    code = ended.code if isinstance(ended, SystemExit) else None
+    if (ended is not None and not isinstance(ended, SystemExit)) or not isinstance(code, int | None):
+        raise ended  # type: ignore[misc]  # the usual way: Python says what it is
     try:
         threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does first
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
     except (OSError, ValueError):  # a stream that is closed or full: Python says so in its own way
-        raise ended from None
-    os._exit(ended.code or 0)
+        raise SystemExit(code) from None
+    os._exit(code or 0)

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def init(
     state: Annotated[str, typer.Argument(help="The folder to make.")],
     source: options.Source,
-    kinds: options.Kinds = options.ALL_KINDS,
+    kinds: options.Kinds = None,
     error: options.Error = 0.0,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
@@ -42,7 +42,7 @@ def init(
         "error": error,
         "nulls": options.meaning(nulls) or "unknown",
         "row_id": row_id,
-        **asdict(space),
+        **space.parameters(),
         **table.reading(),
     }
     from rowlaw.cli.init import run

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
+from rowlaw.cli.process import end_now
+from rowlaw.interrupts import listening
 from rowlaw.maintain.stream import Applier, watch_folder
 
 
 def run(state: str, folder: str, every: float | None, *, format: str, applying: dict[str, Any], reading: dict[str, Any]) -> None:
     """Apply the files of a folder as they come, and say what each did."""
     applier = Applier(state, **applying)
-    try:
+    with listening(_end):
         for change in watch_folder(applier, folder, every=every, **reading):
             print(json.dumps(change.to_dict(), ensure_ascii=False) if format == "json" else change.summary, flush=True)
-    except KeyboardInterrupt:  # the usual way to end: every batch printed is applied
-        print("rowlaw: stopped", file=sys.stderr)
+
+
+def _end() -> bool:
+    """Take Ctrl-C as the usual way to end: every batch printed is applied, and one that is not finished is as if it had not come."""
+    end_now("rowlaw: stopped", 0)

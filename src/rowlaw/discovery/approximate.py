@@ -7,19 +7,24 @@ et al., TODS 2003); the search proposes the smallest sets that do, and the engin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.deadline import Deadline
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels.approximate import enumerate_approximate
+from rowlaw.stopping import Stopped
 
 ASKED_AT_ONCE = 500  # rules per question to the engine
+ASKED_FIRST, ASKED_SECONDS = 8, 2.0  # rules in the first question, and seconds for each later one, where time is limited
 SURE = 3.0  # standard deviations of a sample
 
 
@@ -35,7 +40,7 @@ def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline:
     lists = [np.flatnonzero(members[:, v]) for v in range(members.shape[1])]
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     sizes = np.bincount(atoms.slot, minlength=len(atoms.slots))
-    with deadline.watched() as stop:
+    with deadline.watched():
         found = enumerate_approximate(
             members,
             weights,
@@ -44,7 +49,7 @@ def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline:
             atoms.slot,
             _contradicting(atoms, sizes),
             budget,
-            stop,
+            deadline.flag,
         )
     packed = np.zeros((len(found), atoms.words), np.uint64)
     for v in range(found.shape[1]):
@@ -66,7 +71,7 @@ class Counting:
     ``sample`` is the evidence of random pairs. It only says by which atoms a broken set is worth enlarging.
     """
 
-    engine: Engine
+    engine: DiscoveryEngine
     atoms: Atoms
     sample: EvidenceSet
     budget: int
@@ -75,33 +80,47 @@ class Counting:
     def run(self, propose: Callable[[np.ndarray], np.ndarray], told: Callable[[int, int], None]) -> np.ndarray:
         """All minimal sets. ``propose`` takes new edges and gives the minimal hitting sets of all edges so far."""
         good: set[bytes] = set()
-        sets = propose(self._edges(np.zeros((1, self.atoms.words), np.uint64)))  # all pairs break the empty rule
-        while not self.deadline.passed:
-            fresh = sets[[s.tobytes() not in good for s in sets]]
-            broken = []
-            for start in range(0, len(fresh), ASKED_AT_ONCE):
-                if self.deadline.passed:
+        sets = np.zeros((0, self.atoms.words), np.uint64)
+        with suppress(Stopped):
+            sets = propose(self._edges(np.zeros((1, self.atoms.words), np.uint64)))  # all pairs break the empty rule
+            while not self.deadline.passed:
+                fresh = sets[[s.tobytes() not in good for s in sets]]
+                broken = []
+                for some in self._portions(fresh):
+                    few = self._violations(some) <= self.budget
+                    good.update(s.tobytes() for s in some[few])
+                    broken.append(some[~few])
+                    told(len(good), len(fresh))
+                too_many = np.concatenate(broken) if broken else fresh[:0]
+                if not len(too_many) or self.deadline.passed:
                     break
-                some = fresh[start : start + ASKED_AT_ONCE]
-                few = self._violations(some) <= self.budget
-                good.update(s.tobytes() for s in some[few])
-                broken.append(some[~few])
-                told(len(good), len(fresh))
-            too_many = np.concatenate(broken) if broken else fresh[:0]
-            if not len(too_many):
-                break
-            sets = propose(self._edges(too_many))
+                sets = propose(self._edges(too_many))
         return sets[[s.tobytes() in good for s in sets]]
+
+    def _portions(self, sets: np.ndarray) -> Iterator[np.ndarray]:
+        """Sets to count at once, until the deadline; where time is limited, as many as take some seconds, since all may be in vain."""
+        start, portion = 0, ASKED_AT_ONCE if self.deadline.moment == math.inf else ASKED_FIRST
+        while start < len(sets) and not self.deadline.passed:
+            began = time.perf_counter()
+            yield sets[start : start + portion]
+            start += portion
+            if self.deadline.moment < math.inf:
+                each = (time.perf_counter() - began) / portion
+                portion = max(1, min(ASKED_AT_ONCE, int(ASKED_SECONDS / max(each, 1e-9))))
 
     def _violations(self, sets: np.ndarray) -> np.ndarray:
         rules = self.atoms.denials(sets)
-        others = self.engine.relation.rows - 1  # a row that breaks a rule about single rows does so beside every other row
-        counts = self.engine.count(rules, per_row=False)
-        return np.array([found.pairs * (others if rule.arity == 1 else 1) for rule, found in zip(rules, counts, strict=True)], np.int64)
+        others = self.engine.rows - 1  # a row that breaks a rule about single rows does so beside every other row
+        counts = self.engine.counts(rules, stop=self.deadline)
+        return np.array([pairs * (others if rule.arity == 1 else 1) for rule, pairs in zip(rules, counts, strict=True)], np.int64)
 
     def _edges(self, broken: np.ndarray) -> np.ndarray:
         """What every rule must have an atom of: all that is outside a set which too many pairs break, as large as can be had."""
-        larger = np.unique(self.atoms.pack([self._enlarged(s) for s in self.atoms.unpack(broken)]), axis=0)
+        enlarged = []
+        for s in self.atoms.unpack(broken):
+            self.deadline.check()
+            enlarged.append(self._enlarged(s))
+        larger = np.unique(self.atoms.pack(enlarged), axis=0)
         larger = larger[larger.any(axis=1)]
         too_many = self._violations(larger) > self.budget
         return np.unique(~np.concatenate((larger[too_many], broken)) & self._all, axis=0)
@@ -109,7 +128,7 @@ class Counting:
     def _enlarged(self, members: np.ndarray) -> np.ndarray:
         """A set with further atoms, as long as the sample says that clearly too many pairs break it."""
         satisfied, counts = self._satisfied
-        share = self.budget / max(1, self.engine.relation.rows * (self.engine.relation.rows - 1))
+        share = self.budget / max(1, self.engine.rows * (self.engine.rows - 1))
         total = max(1, int(counts.sum()))
         enough = total * share + SURE * (total * share * (1 - share)) ** 0.5 + SURE**2
         members = members.copy()

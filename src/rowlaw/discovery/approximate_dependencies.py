@@ -10,13 +10,15 @@ grown to a largest one, whose complement is a new edge (Gunopulos et al., *Disco
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
-from rowlaw.discovery.bitsets import pack
 from rowlaw.discovery.goals import Dependencies, Goal, Goals
-from rowlaw.engine.contexts import Contexts, Question, Target, count
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.protocol import DiscoveryEngine
+from rowlaw.engine.questions import Question, Target
 from rowlaw.progress import Phase, Progress
 from rowlaw.rules.model import Rule
+from rowlaw.search.bitsets import pack
+from rowlaw.stopping import Stopped
 
 Asked = tuple[Target, frozenset[int]]
 
@@ -24,23 +26,22 @@ Asked = tuple[Target, frozenset[int]]
 class Approximate:
     """A run for laws with exceptions."""
 
-    def __init__(self, engine: Engine, goals: Goals, progress: Progress, error: float) -> None:
+    def __init__(self, engine: DiscoveryEngine, goals: Goals, progress: Progress, error: float) -> None:
         self.engine = engine
         self.goals = goals
         self.deadline = goals.deadline
         self.progress = progress
         self.error = error
-        self.contexts = Contexts(engine.relation, engine.nulls, goals.names)
         self.rounds = 0
         self._shares: dict[Asked, float] = {}
 
     def run(self) -> Dependencies:
-        with self.progress.phase("count") as phase:
+        with self.progress.phase("count") as phase, suppress(Stopped):
             for goals in (self.goals.first, self.goals.second):
                 self._converse(goals, phase)
-        rules = self.goals.rules(proven=False)
-        why = "rows to remove are counted on all rows"
-        return Dependencies(rules, "counts", why, self.deadline.stopped, self.rounds, self._errors())
+        rules, late = self.goals.rules(proven=False)
+        why = "rows to remove are counted on all rows" + late
+        return Dependencies(rules, "counts", why, self.deadline.stopped or bool(late), self.rounds, self._errors())
 
     def _converse(self, goals: Sequence[Goal], phase: Phase) -> None:
         edges: dict[Target, list[frozenset[int]]] = {goal.target: [] for goal in goals}
@@ -51,7 +52,11 @@ class Approximate:
                 id(goal): [(name, (goal.target, frozenset(columns))) for name, columns in goal.open(goal.portion)] for goal in goals
             }
             self._count(asked for some in proposed.values() for _, asked in some)
-            if self.deadline.passed or not any(proposed.values()):
+            if not any(proposed.values()):
+                return
+            if self.deadline.passed:
+                for goal in goals:
+                    goal.proven.update(name for name, asked in proposed[id(goal)] if self._shares.get(asked, 1.0) <= self.error)
                 return
             short: list[Asked] = []
             for goal in goals:
@@ -83,10 +88,12 @@ class Approximate:
                 new.setdefault(tuple(sorted(columns)), []).append(target)
         if not new or self.deadline.passed:
             return
-        rows = max(1, self.engine.relation.rows)
+        rows = max(1, self.engine.rows)
         questions = [Question(context, tuple(targets)) for context, targets in new.items()]
-        answers = count(self.engine, self.contexts, questions, lambda: self.deadline.passed)
+        answers = self.engine.fewest_removed(self.goals.names, questions, self.deadline)
         for question, numbers in zip(questions, answers, strict=True):
+            if not numbers:
+                self.deadline.request()  # the clock of a worker may be ahead of ours
             for target, number in zip(question.targets, numbers, strict=False):  # an answer is empty where time did not suffice
                 self._shares[target, frozenset(question.context)] = number / rows
 

@@ -16,17 +16,16 @@ from itertools import combinations
 
 import numpy as np
 
-from rowlaw.discovery import bitsets
-from rowlaw.discovery.bitsets import ByteTable
 from rowlaw.evidence.slots import Slots
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Denial, Nulls, Op, Predicate, predicate_key
+from rowlaw.rules.outcomes import ANY, CODE_BITS, CODE_MASK, accept_encoding
+from rowlaw.search import bitsets
+from rowlaw.search.bitsets import ByteTable
 
-EQUAL, LESS, GREATER, UNKNOWN = range(4)  # outcomes of a slot, as evidence writes them; LESS stands for "different" without order
 WEAK = (Op.LE, Op.GE, Op.NE)
 EQUALITY = (Op.EQ, Op.NE)
 WRITTEN_AT_ONCE = 1 << 14  # sets turned into rules together
-ANY = 0b111  # outcomes: a slot about which a rule says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +63,11 @@ class Atoms:
     def _unsatisfied(self) -> ByteTable:
         """The vertices that are not satisfied, for each byte of a signature: the outcomes of four slots, two bits each."""
         table = ByteTable(self.words)
-        outcomes = [np.arange(256) >> 2 * k & 3 for k in range(4)]
+        outcomes = [np.arange(256) >> CODE_BITS * k & CODE_MASK for k in range(4)]
         for v, predicate in enumerate(self.predicates):
             i = int(self.slot[v])
-            accepted = {EQUAL: Op.EQ, LESS: Op.LT if self.slots.slots[i].ordered else Op.NE, GREATER: Op.GT, UNKNOWN: 0}
-            missed = np.array([not predicate.op & accepted[outcome] for outcome in range(4)])
+            accepted = accept_encoding(ordered=self.slots.slots[i].ordered).numbers
+            missed = np.array([not predicate.op & mask for mask in accepted])
             table.add(i // 4, missed[outcomes[i % 4]], v)
         return table
 
@@ -87,7 +86,7 @@ class Atoms:
             found: list[tuple[int, ...]] = []
             for size in (2, 3):
                 for some in combinations(vertices, size):
-                    mask = 0b111
+                    mask = ANY
                     for v in some:
                         mask &= self.predicates[v].op
                     if not mask and not any(set(known) <= set(some) for known in found):
@@ -127,10 +126,10 @@ class Atoms:
     @cached_property
     def _written(self) -> tuple[np.ndarray, list[Predicate]]:
         """All predicates in canonical order, and for each slot and set of accepted outcomes the place of its predicate among them."""
-        found = [{mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, 7)} for slot in self.slots.slots]
+        found = [{mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, ANY)} for slot in self.slots.slots]
         ordered = sorted((p for ops in found for p in ops.values()), key=predicate_key)
         order = {p: n for n, p in enumerate(ordered)}
-        places = np.full((len(found), 8), len(ordered), np.int32)  # mask 7: the slot says nothing
+        places = np.full((len(found), ANY + 1), len(ordered), np.int32)  # ANY: the slot is in no predicate
         for i, ops in enumerate(found):
             for mask, p in ops.items():
                 places[i, mask] = order[p]

@@ -1,38 +1,47 @@
 """All minimal denial constraints of a relation: Hydra (Bleifuss, Kruse, Naumann, PVLDB 2017) as a conversation between search and engine.
 
-Two strategies give the same rules. *pairs*: the evidence of all pairs of distinct rows, and one search over it. *sample*: the
+Three strategies give the same rules. *pairs*: the evidence of all pairs of distinct rows, and one search over it. *sample*: the
 evidence of a sample, a search for the rules that hold on it, and then in rounds: the engine looks for counterexamples to all rules that are
 not proven yet, in all the data; each is an edge that refines the search where it stands; until nothing breaks. Nothing
 is lost by sampling: a rule that survives is valid, and minimal because each of its parts is refuted by a pair of rows.
+*hydra*: as published, with one round in which all violating pairs are listed (see :mod:`rowlaw.discovery.hydra`).
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.approximate import ASKED_AT_ONCE, Counting, approximate_sets
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.bitsets import smallest
-from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.hypergraph import TOO_MANY, Hypergraph
-from rowlaw.discovery.search import refine
+from rowlaw.discovery.hydra import Completion, published_sample
 from rowlaw.discovery.shared import sampled, searched
-from rowlaw.engine.engine import Engine
+from rowlaw.discovery.vacuous import sets_not_vacuous
+from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.sample import Sampler
-from rowlaw.evidence.tiles import agreeing_pairs, all_pairs, evidence_of_pairs, fold
+from rowlaw.evidence.sample import SampleOptions, Sampler
+from rowlaw.evidence.slots import Slots
+from rowlaw.evidence.tiles import agreeing_pairs, all_pairs, evidence_of_pairs, evidence_of_violations, fold
 from rowlaw.progress import Phase, Progress
+from rowlaw.relation.known import KnownRows
+from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.implication import is_trivial, minimal
 from rowlaw.rules.model import Column, Denial, Op, Predicate
-from rowlaw.spark.jobs import Workers, cores
+from rowlaw.search.bitsets import distinct, smallest
+from rowlaw.search.hypergraph import TOO_MANY, Hypergraph
+from rowlaw.search.search import refine
+from rowlaw.spark.jobs import Workers, cores, finished
+from rowlaw.stopping import Stopped
 
-Strategy = Literal["auto", "pairs", "sample"]
+Strategy = Literal["auto", "pairs", "sample", "hydra"]
 
 PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
 ALWAYS_PAIRS = 2.0  # seconds of comparing all pairs that need no second thought: sampling and asking would take as long
@@ -42,6 +51,9 @@ SAMPLE_SECONDS = 1e-5  # a row, for sampling
 LONG = 1e3  # seconds: nobody knows how long a search takes, so it is taken for long where others could help
 COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts what breaks approximate rules
 ROUNDS = 2  # times that proving all rules once takes: what takes the place of broken ones is searched for and proven as well
+PORTION_SECONDS = 2.0  # of asking about rules at once, where time is limited
+WRITING = 0.4  # of the time for ranking, for writing sets of atoms as rules
+QUICK_RULES = 500  # of which the minimal ones are found in no time
 TRIED = 16  # rules asked about to find out how long an answer takes
 
 
@@ -61,30 +73,60 @@ class Denials:
 
 
 def discover_denials(
-    engine: Engine,
+    engine: DiscoveryEngine,
     space: tuple[Predicate, ...],
     *,
     error: float = 0.0,
     strategy: Strategy = "auto",
     deadline: Deadline | None = None,
     progress: Progress | None = None,
-    seed: int = 0,
+    sample: SampleOptions | None = None,
 ) -> Denials:
-    """All minimal denial constraints over a predicate space that at most a share ``error`` of the ordered pairs break."""
-    run = _Run(engine, Atoms.of(engine.relation, space, engine.nulls), deadline or Deadline(), progress or Progress(quiet=True), seed)
-    # with less than two rows there are no pairs, and a share of them means nothing
-    found = run.approximate(error, strategy) if error > 0 and engine.relation.rows > 1 else run.exact(strategy)
-    found.partial = run.deadline.stopped
-    room = run.deadline.room(len(found.sets))
-    if room < len(found.sets):
-        found.why += f"; no time to list more than the shortest {room:,} of the rules found"
-        found.sets = smallest(found.sets, room)
-    found.denials = found.atoms.denials(found.sets)
-    if not found.atoms.weak:
-        found.denials = minimal(found.denials)
-    elif any(not p.same_column for p in space):
-        found.denials = [d for d in found.denials if not (_crosses(d) and is_trivial(d))]
+    """All minimal denial constraints over a predicate space that at most a share ``error`` of the ordered pairs break.
+
+    ``denials`` has those that some rows could break, ``sets`` the others too.
+    """
+    limit = deadline or Deadline()
+    atoms = Atoms.of(engine.sample(), (), engine.nulls)
+    run = _Run(engine, atoms, limit, progress or Progress(quiet=True), sample or SampleOptions())
+    if error and strategy == "hydra":  # it has no rules with exceptions
+        strategy = "auto"
+    with limit.watched():
+        try:
+            run.begin(space)
+            # with less than two rows there are no pairs, and a share of them means nothing
+            found = run.approximate(error, strategy) if error > 0 and engine.rows > 1 else run.exact(strategy)
+        except Stopped:
+            found = run.nothing()
+    found.partial = limit.stopped
+    _write(found, limit, engine.known_rows)
     return found
+
+
+def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
+    """Write the sets as rules; when time is up, or would be, only the shortest."""
+    atoms, total = found.atoms, len(found.sets)
+    sets = smallest(found.sets, deadline.limited(total))
+    if deadline.ranking.moment < math.inf:  # the shortest first, should there be no time for others
+        sets = sets[np.argsort(np.bitwise_count(sets).sum(axis=1, dtype=np.int64), kind="stable")]
+    crossing = atoms.weak and any(not p.same_column for p in atoms.predicates)
+
+    def written(some: Sequence[np.ndarray]) -> list[Denial]:
+        portion = np.asarray(some)
+        portion = portion[sets_not_vacuous(atoms.slots.slots, atoms.accepted(portion), known)]
+        return [d for d in atoms.denials(portion) if not (crossing and _crosses(d) and is_trivial(d))]
+
+    found.denials, number = deadline.ranking.made(WRITING, sets, written)  # type: ignore[arg-type]
+    found.sets = sets[:number]
+    if not atoms.weak:
+        try:
+            found.denials = finished(lambda: minimal(found.denials), deadline.ranking)
+        except Stopped:
+            found.denials = minimal(found.denials[:QUICK_RULES])
+            number = min(number, QUICK_RULES)
+    if number < total:
+        found.partial = True
+        found.why += f"; no time to list more than the shortest {number:,} of the rules found"
 
 
 def _crosses(denial: Denial) -> bool:
@@ -108,30 +150,46 @@ class Search:
     def refine(self, edges: np.ndarray) -> None:
         """Take new edges into account."""
         known, self.edges = len(self.edges), np.concatenate((self.edges, edges))
-        found = refine(self._graph(self.edges), self.sets, known, self._stop, cores())
+        graph, sets = self._graph(self.edges), self.sets
+        try:
+            found = finished(lambda: refine(graph, sets, known, self.deadline, cores()), self.deadline)
+        except Stopped:  # what was proven among the sets before stays
+            return
         if found.complete:
             self.sets = found.sets
-        else:  # what was proven among the sets before stays
+        else:
             self.deadline.stop(TOO_MANY)
 
     def _graph(self, edges: np.ndarray) -> Hypergraph:
         return Hypergraph(edges, len(self.atoms.predicates), self.atoms.forbidden, self.atoms.exchange)
 
-    def _stop(self) -> bool:
-        return self.deadline.passed
-
 
 @dataclass
 class _Run:
-    engine: Engine
+    engine: DiscoveryEngine
     atoms: Atoms
     deadline: Deadline
     progress: Progress
-    seed: int
+    sample: SampleOptions
 
-    def __post_init__(self) -> None:
-        self.slots = self.atoms.slots
-        self.folded = fold(self.slots)
+    def begin(self, space: tuple[Predicate, ...]) -> None:
+        """Bring compared columns on common scales, and find the distinct rows."""
+        self.atoms = finished(lambda: Atoms.of(self.engine.sample(), space, self.engine.nulls), self.deadline)
+        self.folded = finished(lambda: fold(self.slots), self.deadline)
+
+    @property
+    def slots(self) -> Slots:
+        return self.atoms.slots
+
+    def nothing(self) -> Denials:
+        """No rules: time was up before anything could be proven."""
+        none = np.zeros((0, self.slots.words), np.uint64)
+        evidence = EvidenceSet.of(none, np.zeros(0, np.int64))
+        return Denials(self.atoms, "sample", "no time to search", self._no_sets, evidence, all_pairs=False)
+
+    @property
+    def _no_sets(self) -> np.ndarray:
+        return np.zeros((0, self.atoms.words), np.uint64)
 
     @property
     def pair_seconds(self) -> float:
@@ -145,13 +203,14 @@ class _Run:
     def exact(self, strategy: Strategy) -> Denials:
         if strategy == "pairs":
             return self.by_pairs("asked for")
+        if strategy == "hydra":
+            return self.by_hydra()
         if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
             return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
         with self.progress.phase("sample"):
-            rows = self.engine.relation.rows
-            evidence = sampled(self.slots, self.seed, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))
-        if self.deadline.passed:
-            return Denials(self.atoms, "sample", "no time to search", np.zeros((0, self.atoms.words), np.uint64), evidence, all_pairs=False)
+            rows = self.engine.rows
+            evidence = sampled(self.slots, self.sample, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))
+        self.deadline.check()
         with self.progress.phase("search"):
             search = self._search(evidence)
         each = self._answer_seconds(search) if not self.deadline.passed else 0.0
@@ -165,11 +224,29 @@ class _Run:
     def by_pairs(self, why: str) -> Denials:
         with self.progress.phase("evidence"):
             evidence = self._all_pairs()
+        with self.progress.phase("search"):
+            sets = self._not_empty(self._search(evidence).sets)
+        return Denials(self.atoms, "pairs", why, sets, evidence, all_pairs=True)
+
+    def by_hydra(self) -> Denials:
+        """Hydra as published: sample, search, list all violating pairs of what was found, and search again."""
+        with self.progress.phase("sample"):
+            evidence = published_sample(self.slots, self.sample, self.deadline)
         sets = np.zeros((0, self.atoms.words), np.uint64)
         with self.progress.phase("search"):
             if not self.deadline.passed:
                 sets = self._not_empty(self._search(evidence).sets)
-        return Denials(self.atoms, "pairs", why, sets, evidence, all_pairs=True)
+        with self.progress.phase("complete") as phase:
+            completion = Completion(self.engine, self.atoms, self.deadline, phase)
+            sets_that_hold = sets[completion.run(sets)]
+        if completion.finished:
+            violations = completion.evidence.signatures
+            evidence = EvidenceSet.merge([evidence, EvidenceSet.of(violations, np.ones(len(violations), np.int64))])
+            with self.progress.phase("search"):
+                sets = self._not_empty(self._search(evidence).sets)
+        else:
+            sets = sets_that_hold
+        return Denials(self.atoms, "hydra", "asked for", sets, evidence, all_pairs=False, rounds=1)
 
     def by_sample(self, evidence: EvidenceSet, search: Search, each: float, why: str) -> Denials:
         """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks.
@@ -191,11 +268,11 @@ class _Run:
                 if not len(open_sets):
                     break
                 began = time.perf_counter()
-                broken = self._ask(open_sets, proven, phase)
+                broken = self._ask(open_sets, proven, each, phase)
                 each = (time.perf_counter() - began) / len(open_sets)
-                if not len(broken):
+                if not len(broken) or self.deadline.passed:
                     break
-                learnt = self._learnt(broken)
+                learnt = EvidenceSet.merge([evidence_of_violations(self.slots, pairs) for pairs in broken])
                 evidence = EvidenceSet.merge([evidence, learnt])
                 search.refine(self.atoms.edges(learnt.signatures))
         sets = self._not_empty(search.sets)
@@ -211,14 +288,15 @@ class _Run:
         sets = self._not_empty(search.sets)
         sets = sets[[s.tobytes() not in proven for s in sets]]
         learnt = []
-        for column in self._worth_covering(sets, covered, each):
-            if self.deadline.passed:
-                break
-            seconds, covered[column] = self._agreeing[column]
-            phase.update(phase.done, note=f"pairs that agree on {column}")
-            learnt.append(self.atoms.edges(agreeing_pairs(self.slots, column, self.folded, self.engine.workers_for(seconds))))
-        if learnt:
-            search.refine(np.unique(np.concatenate(learnt), axis=0))
+        with suppress(Stopped):  # the caller looks at the deadline, and trusts in nothing that was covered
+            for column in self._worth_covering(sets, covered, each):
+                self.deadline.check()
+                seconds, covered[column] = self._agreeing[column]
+                phase.update(phase.done, note=f"pairs that agree on {column}")
+                workers = self.engine.workers_for(seconds)
+                learnt.append(agreeing_pairs(self.slots, column, self.folded, workers, stop=self.deadline))
+            if learnt:
+                search.refine(finished(lambda: distinct(self.atoms.edges(np.concatenate(learnt))), self.deadline))
 
     def _worth_covering(self, sets: np.ndarray, covered: Mapping[str, np.ndarray], each: float) -> list[str]:
         """Further columns whose pairs are compared more quickly than rules are asked about that only they cover."""
@@ -238,8 +316,8 @@ class _Run:
         for i, slot in enumerate(self.slots.slots):
             if isinstance(slot.right, Column) and slot.left.name == slot.right.name:
                 equal = [int(v) for v in np.flatnonzero(self.atoms.slot == i) if self.atoms.predicates[v].op & Op.EQ]
-                sizes = np.bincount(self.engine.relation.codes(slot.left.name) + 1).astype(np.float64)
-                found[slot.left.name] = (self._seconds(float(sizes @ sizes) / 2), self.atoms.pack([equal])[0])
+                pairs = self.engine.statistics.agreeing_pairs(slot.left.name)
+                found[slot.left.name] = (self._seconds(pairs), self.atoms.pack([equal])[0])
         return dict(sorted(found.items(), key=lambda item: item[1][0]))
 
     def _has_any(self, sets: np.ndarray, all_of: Iterable[np.ndarray]) -> np.ndarray:
@@ -250,7 +328,7 @@ class _Run:
         return found
 
     def approximate(self, error: float, strategy: Strategy) -> Denials:
-        rows = self.engine.relation.rows
+        rows = self.engine.rows
         # the count of pairs that a share allows, as the comparison "violations / pairs <= error" has it in floats
         budget = int(error * rows * (rows - 1))
         while (budget + 1) / (rows * (rows - 1)) <= error:
@@ -262,15 +340,13 @@ class _Run:
         with self.progress.phase("evidence"):
             evidence = self._all_pairs()
         with self.progress.phase("search"):
-            sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, self.deadline))
+            sets = self.atoms.consistent(finished(lambda: approximate_sets(self.atoms, evidence, budget, self.deadline), self.deadline))
         why = "errors are counted over all pairs"
         return Denials(self.atoms, "pairs", why, self.atoms.one_of_each(self._not_empty(sets)), evidence, all_pairs=True)
 
     def _approximate_by_counting(self, budget: int, why: str) -> Denials:
         with self.progress.phase("sample"):
-            sampler = Sampler(self.slots, self.seed)
-            sampler.random()
-            evidence = sampler.evidence
+            evidence = finished(self._random_pairs, self.deadline)
         search = Search(self.atoms, np.zeros((0, self.atoms.words), np.uint64), self.deadline, self.engine.workers_for(LONG, on_rows=False))
 
         def propose(edges: np.ndarray) -> np.ndarray:
@@ -282,12 +358,17 @@ class _Run:
             sets = counting.run(propose, lambda good, asked: phase.update(good, note=f"{asked:,} rules asked about"))
         return Denials(self.atoms, "sample", why, sets, evidence, all_pairs=False)
 
+    def _random_pairs(self) -> EvidenceSet:
+        sampler = Sampler(self.slots, self.sample)
+        sampler.random(stop=self.deadline)
+        return sampler.evidence
+
     def _all_pairs(self) -> EvidenceSet:
-        return all_pairs(self.slots, workers=self.engine.workers_for(self.pair_seconds))
+        return all_pairs(self.slots, workers=self.engine.workers_for(self.pair_seconds), stop=self.deadline)
 
     def _search(self, evidence: EvidenceSet) -> Search:
-        edges = self.atoms.edges(evidence.signatures)
-        if self.engine.relation.rows == 1:
+        edges = finished(lambda: self.atoms.edges(evidence.signatures), self.deadline)
+        if self.engine.rows == 1:
             edges = np.concatenate((edges, self._edges_of_one_row()))
         return Search(self.atoms, edges, self.deadline, self.engine.workers_for(LONG, on_rows=False))
 
@@ -318,29 +399,32 @@ class _Run:
         """About how long asking the engine about a rule takes, judged by asking about a few of them."""
         sets = self._not_empty(search.sets)
         some = sets[:: max(1, len(sets) // TRIED)][:TRIED]
-        self.engine.counterexamples(self.atoms.denials(some[:2]), COUNTEREXAMPLES)  # the first questions pay for compilation
+        # the first questions pay for compilation
+        self.engine.counterexamples(self.atoms.denials(some[:2]), COUNTEREXAMPLES, stop=self.deadline)
         began = time.perf_counter()
-        self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES)
+        self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES, stop=self.deadline)
         return (time.perf_counter() - began) / max(1, len(some))
 
-    def _ask(self, sets: np.ndarray, proven: set[bytes], phase: Phase) -> np.ndarray:
-        """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is heard."""
+    def _ask(self, sets: np.ndarray, proven: set[bytes], each: float, phase: Phase) -> list[Pairs]:
+        """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is heard.
+
+        ``each``: seconds that an answer takes, as far as is known.
+        """
         broken = []
-        for start in range(0, len(sets), ASKED_AT_ONCE):
+        portion = ASKED_AT_ONCE
+        if self.deadline.moment < math.inf and each > 0:  # what is asked at once may all be in vain
+            portion = max(1, min(portion, int(PORTION_SECONDS / each)))
+        for start in range(0, len(sets), portion):
             if self.deadline.passed:
                 break
-            some = sets[start : start + ASKED_AT_ONCE]
-            for s, pairs in zip(some, self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES), strict=True):
-                if len(pairs):
+            some = sets[start : start + portion]
+            answers = self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES, stop=self.deadline)
+            for s, pairs in zip(some, answers, strict=True):
+                if pairs is None:
+                    self.deadline.request()  # the clock of a worker may be ahead of ours
+                elif len(pairs):
                     broken.append(pairs)
                 else:
                     proven.add(s.tobytes())
             phase.update(start + len(some), len(sets), f"{len(proven):,} rules proven")
-        return np.concatenate(broken) if broken else np.zeros((0, 2), np.int32)
-
-    def _learnt(self, pairs: np.ndarray) -> EvidenceSet:
-        """The evidence of pairs, in both directions. A row that breaks a rule about single rows does so beside any other row."""
-        s, t = pairs[:, 0], np.where(pairs[:, 0] == pairs[:, 1], (pairs[:, 0] + 1) % self.engine.relation.rows, pairs[:, 1])
-        one_way = evidence_of_pairs(self.slots, s, t)
-        both = np.concatenate((one_way, self.slots.reverse(one_way)))
-        return EvidenceSet.of(both, np.ones(len(both), np.int64))
+        return Pairs.merge(broken)

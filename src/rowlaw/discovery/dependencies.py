@@ -1,7 +1,7 @@
 """All minimal keys, functional dependencies and order compatibilities of a relation: one search over difference sets.
 
 A set of columns is a key, determines a column or puts two columns in order exactly when it hits all difference sets that speak about that
-(see :mod:`rowlaw.discovery.differences`); the minimal laws are the minimal hitting sets. Two strategies give the same laws.
+(see :mod:`rowlaw.evidence.differences`); the minimal laws are the minimal hitting sets. Two strategies give the same laws.
 *pairs*: the difference sets of all pairs of distinct rows. *sample*: those of a few pairs that agree on much, and then in rounds: all laws
 that are not proven yet are validated on all rows, context by context; pairs that break one are new difference sets; until nothing breaks.
 Nothing is lost by sampling: a law that survives holds, and it is minimal because a pair of rows refutes each of its parts.
@@ -11,32 +11,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Literal
 
-import numpy as np
-
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.approximate_dependencies import Approximate
-from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.differences import MEMORY, Differences, fold
 from rowlaw.discovery.goals import Dependencies, Goal, Goals
-from rowlaw.engine.contexts import Contexts, Partition, Question, ask
-from rowlaw.engine.engine import Engine
+from rowlaw.discovery.vacuous import not_vacuous
+from rowlaw.engine.protocol import DiscoveryEngine
+from rowlaw.engine.questions import Question
+from rowlaw.evidence.differences import MEMORY, MINIMISING, Differences, fold
 from rowlaw.progress import Phase, Progress
+from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.model import Kind
-from rowlaw.spark.jobs import DriverThreads
+from rowlaw.spark.jobs import finished
+from rowlaw.stopping import Stopped
 
 Strategy = Literal["auto", "pairs", "sample"]
 
 ALWAYS_PAIRS = 1_000  # rows whose pairs are compared without a second thought
 COUNTEREXAMPLES = 10  # pairs asked for per broken law and round: HyOD section V.C
-SAMPLED = 20_000  # neighbours compared for each column, at most
-MANY_ROWS = 1 << 17  # of a larger table, so many rows are enough to find neighbours by a column of few values
 PAIR_SECONDS, ORDER_SECONDS = 30e-9, 4e-9  # to compare a pair, and for each column if order is asked for
 LAW_SECONDS, ROW_SECONDS = 5e-5, 40e-9  # to validate a law, and for each row
 
 
 def discover_dependencies(
-    engine: Engine,
+    engine: DiscoveryEngine,
     kinds: Iterable[Kind] = ("key", "fd", "od"),
     *,
     columns: Sequence[str] | None = None,
@@ -50,86 +50,93 @@ def discover_dependencies(
     ``columns``: those that may occur; all but the one that names the rows if not given.
 
     >>> import pyarrow as pa
-    >>> from rowlaw.relation import encode
+    >>> from rowlaw.engine.open import open_local
     >>> from rowlaw.source import open_source
     >>> table = pa.table({"year": [1, 1, 2, 2], "week": [1, 2, 3, 4], "city": ["x", "x", "x", "x"]})
-    >>> found = discover_dependencies(Engine(encode(open_source(table))))
+    >>> found = discover_dependencies(open_local(open_source(table)))
     >>> [str(rule) for rule in found.rules]
     ['key (week)', 'fd (week) -> year', 'fd () -> city', 'od {}: week ~ year']
     """
-    relation = engine.relation
-    names = columns if columns is not None else [c.name for c in relation.columns if c.name != relation.row_id]
+    known = engine.statistics
+    names = columns if columns is not None else [c.name for c in known.columns if c.name != known.row_id]
     goals = Goals(names, frozenset(kinds), deadline or Deadline())
     shown = progress or Progress(quiet=True)
-    return Approximate(engine, goals, shown, error).run() if error else Exact(engine, goals, shown).run(strategy)
+    with goals.deadline.watched():
+        found = Approximate(engine, goals, shown, error).run() if error else Exact(engine, goals, shown).run(strategy)
+    found.rules = not_vacuous(found.rules, engine.known_rows)
+    return found
 
 
 class Exact:
     """A run for laws without exception."""
 
-    def __init__(self, engine: Engine, goals: Goals, progress: Progress) -> None:
+    def __init__(self, engine: DiscoveryEngine, goals: Goals, progress: Progress) -> None:
         self.engine = engine
         self.goals = goals
         self.deadline = goals.deadline
         self.progress = progress
-        self.differences = Differences(engine.relation, engine.nulls, goals.names, ordered=bool(goals.second))
-        self.contexts = Contexts(engine.relation, engine.nulls, goals.names)
+        self.differences = Differences(engine.sample(), engine.nulls, goals.names, ordered=bool(goals.second))
         self.rounds = 0
         self.complete = False  # whether all pairs have been compared: then what the search finds is proven
         self.why = ""
 
     def run(self, strategy: Strategy) -> Dependencies:
-        rows = self.engine.relation.rows
+        rows = self.engine.rows
         self.why = "asked for" if strategy != "auto" else f"{rows:,} rows are few"
         if strategy == "pairs" or (strategy == "auto" and rows <= ALWAYS_PAIRS):
             self._compare_all()
         else:
-            with self.progress.phase("sample"):
+            with self.progress.phase("sample"), suppress(Stopped):
                 self._sample()
-        for goals in (self.goals.first, self.goals.second):
-            if goals and not self.deadline.passed:
-                with self.progress.phase("search"):
-                    self._search(goals)
-                if not self.complete and strategy == "auto" and self._pairs_are_quicker(goals):
-                    self._compare_all()
-                    self._search(goals)
-                if not self.complete:
-                    with self.progress.phase("validate") as phase:
-                        self._converse(goals, phase)
-        rules = self.goals.rules(proven=self.complete)
-        return Dependencies(rules, "pairs" if self.complete else "sample", self.why, self.deadline.stopped, self.rounds)
+        with suppress(Stopped):
+            for goals in (self.goals.first, self.goals.second):
+                self._find(goals, strategy)
+        rules, late = self.goals.rules(proven=self.complete)
+        partial = self.deadline.stopped or bool(late)
+        return Dependencies(rules, "pairs" if self.complete else "sample", self.why + late, partial, self.rounds)
+
+    def _find(self, goals: Sequence[Goal], strategy: Strategy) -> None:
+        if not goals or self.deadline.passed:
+            return
+        with self.progress.phase("search"):
+            self._search(goals)
+        if not self.complete and strategy == "auto" and self._pairs_are_quicker(goals):
+            self._compare_all()
+            if self.complete:  # what the sample proposed is proven no sooner than it is found again
+                for goal in goals:
+                    goal.sets, goal.searched = goal.sets[:0], b""
+                self._search(goals)
+        if not self.complete:
+            with self.progress.phase("validate") as phase:
+                self._converse(goals, phase)
 
     def _compare_all(self) -> None:
-        with self.progress.phase("differences"):
-            self.complete = self.differences.add_all(fold(self.engine.relation, self.goals.names), self.deadline)
+        with self.progress.phase("differences"), suppress(Stopped):
+            folded = finished(lambda: fold(self.engine.sample(), self.goals.names), self.deadline)
+            self.complete = self.differences.add_all(folded, self.deadline)
         if not self.complete:
             self.deadline.stop(f"{self.goals.columns:,} columns have difference sets for more than {MEMORY >> 30} GiB: name fewer columns")
 
     def _pairs_are_quicker(self, goals: Sequence[Goal]) -> bool:
         """Whether comparing all pairs is quicker than validating what the search proposes."""
-        rows, laws = self.engine.relation.rows, sum(len(goal.sets) for goal in goals)
+        rows, laws = self.engine.rows, sum(len(goal.sets) for goal in goals)
         each = PAIR_SECONDS + ORDER_SECONDS * self.goals.columns * bool(self.goals.second)
         compare, validate = rows * rows / 2 * each, laws * (LAW_SECONDS + ROW_SECONDS * rows)
         self.why = f"validating {laws:,} laws takes about {validate:.1f} s, comparing all pairs {compare:.1f} s"
         return compare < validate
 
     def _sample(self) -> None:
-        """Neighbours in each column's groups: pairs that agree on that column, and often on others that follow from it."""
-        step = max(1, self.engine.relation.rows // MANY_ROWS)
+        self._learn([self.engine.neighbours(self.goals.names, self.deadline)])
 
-        def partition(column: int) -> Partition:
-            few = step > 1 and self.contexts.has_few_values(column, MANY_ROWS)
-            return self.contexts.thinned(column, step) if few else self.contexts.single(column)
+    def _learn(self, pairs: list[Pairs]) -> None:
+        """Take in pairs of rows."""
+        part = self.deadline.part(MINIMISING)
 
-        pairs = []
-        for found in DriverThreads().map(partition, range(self.goals.columns), "partition"):
-            last = np.zeros(len(found.rows) + 1, bool)
-            last[found.starts[1:]] = True
-            at = np.flatnonzero(~last[1:])
-            at = at[:: max(1, len(at) // max(1, SAMPLED))][:SAMPLED]
-            pairs.append(np.stack((found.rows[at], found.rows[at + 1]), axis=1))
-        if pairs:
-            self.differences.add_pairs(np.concatenate(pairs))
+        def learn() -> None:
+            for some in Pairs.merge(pairs):
+                self.differences.add_pairs(some, part)
+
+        finished(learn, self.deadline)
 
     def _search(self, goals: Sequence[Goal]) -> None:
         self.goals.search(goals, self.differences.edges)
@@ -147,7 +154,7 @@ class Exact:
             questions = [Question(context, tuple(goal.target for goal, _ in about)) for context, about in asked.items()]
             learnt = []
             held, broken = Counter[int](), Counter[int]()
-            answers = ask(self.engine, self.contexts, questions, COUNTEREXAMPLES, lambda: self.deadline.passed)
+            answers = self.engine.ask(self.goals.names, questions, COUNTEREXAMPLES, self.deadline)
             for about, answer in zip(asked.values(), answers, strict=True):
                 for (goal, name), pairs in zip(about, answer, strict=False):  # an answer is empty where time did not suffice
                     if len(pairs):
@@ -160,5 +167,5 @@ class Exact:
                 goal.answered(held[id(goal)], broken[id(goal)])
             phase.update(self.rounds, note=f"{sum(len(goal.proven) for goal in goals):,} laws proven")
             if learnt:
-                self.differences.add_pairs(np.concatenate(learnt))
+                self._learn(learnt)
                 self._search(goals)

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from rowlaw.discovery.deadline import Deadline
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.denial import discover_denials
+from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.goals import Dependencies
 from rowlaw.discovery.levels import discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.result import Discovery
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.open import open_local
+from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError
-from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
+from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
+from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
-from rowlaw.relation import Relation, encode
-from rowlaw.rules.model import Kind, Nulls
+from rowlaw.rules.model import Kind, Nulls, Predicate
 from rowlaw.source import open_source
+from rowlaw.spark.jobs import finished
+from rowlaw.stopping import Stopped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Strategy = Literal["auto", "pairs", "sample", "levels"]
+Strategy = Literal["auto", "pairs", "sample", "hydra", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def discover(
     table: Any,
     *,
-    kinds: Sequence[Kind] = KINDS,
+    kinds: Sequence[Kind] | None = None,
     error: float = 0.0,
     top: int | None = None,
     nulls: Nulls = "unknown",
@@ -43,11 +48,14 @@ def discover(
     single_row: bool = False,
     constants: float | None = None,
     operators_of: Mapping[str, str] | None = None,
+    predicates: Sequence[str | Predicate] | None = None,
     strategy: Strategy = "auto",
+    sample_partners: int = PARTNERS,
+    sample_efficiency: float = EFFICIENCY,
+    seed: int = 0,
     time_limit: float | None = None,
     session: SparkSession | None = None,
     progress: bool = True,
-    seed: int = 0,
     **reading: Any,
 ) -> Discovery:
     """Find all minimal laws that the rows of a table obey, best first.
@@ -58,8 +66,8 @@ def discover(
         What :func:`rowlaw.open_source` takes: a path, a Spark DataFrame, any frame with an Arrow C stream.
     kinds
         The kinds of rules to look for: ``key``, ``fd`` (functional dependencies), ``od`` (order compatibilities), ``dc`` (denial
-        constraints). One kind alone gives all its minimal rules. Of several, each law is listed once, under its most specific kind, and not
-        at all if others in the list imply it.
+        constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone gives all its minimal rules. Of
+        several, each law is listed once, under its most specific kind, and not at all if others in the list imply it.
     error
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
         kinds the smallest share of rows without which the rule holds (g3).
@@ -70,13 +78,24 @@ def discover(
     columns, types, row_id, reading
         As in :func:`rowlaw.check`.
     cross, overlap, order_strings, single_row, constants, operators_of
-        The predicate space; see :class:`rowlaw.predicates.SpaceOptions`. ``operators_of={"zip": "= !="}`` restricts a column.
+        The predicate space of denial constraints, derived from the columns; see :class:`rowlaw.predicates.SpaceOptions`.
+        ``operators_of={"zip": "= !="}`` restricts a column.
+    predicates
+        The predicate space itself, instead of the options before: texts such as ``"s.zip = t.zip"``, or :class:`rowlaw.rules.Predicate`.
+        Each brings its exchange of ``s`` and ``t``, so ``s.a < t.a`` brings ``s.a > t.a``; nothing else is added. Two predicates of a rule
+        that compare the same operands are written as one: ``<=`` and ``>=`` as ``=``.
     strategy
         ``"pairs"`` compares all pairs of distinct rows, ``"sample"`` a few and lets the engine check the rules; ``"auto"`` estimates
-        which is faster. ``"levels"`` looks for functional and order dependencies as HyOD was published. All find the same rules.
+        which is faster. ``"hydra"`` looks for denial constraints, and ``"levels"`` for functional and order dependencies, as Hydra and HyOD
+        were published; both use ``"auto"`` for the other kinds and where ``error`` is not 0. All find the same rules.
+    sample_partners, sample_efficiency, seed
+        How the strategies ``"sample"`` and ``"hydra"`` choose pairs: random partners of each row, and the new evidences for each pair
+        compared below which focused sampling gives a column up. The same seed gives the same pairs. These change how long a run
+        takes, never what it finds.
     time_limit
-        Seconds after which what is proven so far is returned, marked as ``partial``. Ctrl-C does the same. There are no near misses then,
-        and of very many rules only the shortest are listed; ``why`` says so.
+        Seconds after which what is proven so far is returned, marked as ``partial``; reading and ranking are part of them. Ctrl-C does the
+        same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses then, and of very many rules only the
+        shortest are listed; ``why`` says so.
 
     Examples
     --------
@@ -86,7 +105,21 @@ def discover(
     >>> rules = discover(table, progress=False)
     >>> sorted(str(r.rule) for r in rules)[:3]
     ['fd (city) -> zip', 'fd (zip) -> city', 'key (age)']
+    >>> [str(r.rule) for r in discover(table, predicates=["s.zip = t.zip", "s.age < t.age", "s.city != t.city"], progress=False)]
+    ['not (s.zip = t.zip and s.city != t.city)']
     """
+    options = SpaceOptions.of(
+        operators_of=operators_of,
+        predicates=predicates,
+        cross=cross,
+        overlap=overlap,
+        order_strings=order_strings,
+        single_row=single_row,
+        constants=constants,
+    )
+    sample = SampleOptions(sample_partners, sample_efficiency, seed)
+    if kinds is None:
+        kinds = default_kinds(options)
     for kind in kinds:
         if kind not in KINDS:
             raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
@@ -94,71 +127,73 @@ def discover(
         raise RowlawError("BAD_OPTION", option="error", value=error, problem="a share, 0 or more and less than 1")
     if strategy not in get_args(Strategy):
         raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=f"use {', '.join(get_args(Strategy))}")
-    chosen = {name: operators(text) for name, text in (operators_of or {}).items()}
-    options = SpaceOptions(None, chosen, cross, overlap, order_strings, single_row, constants)
     shown = Progress(quiet=not progress)
     deadline = Deadline.after(time_limit)
-    with shown.phase("read"):
-        relation = encode(open_source(table, columns=columns, types=types, session=session, **reading), row_id=row_id, session=session)
-    with relation:
-        return run(
-            relation,
-            options,
-            kinds=kinds,
-            nulls=nulls,
-            error=error,
-            top=top,
-            strategy=strategy,
-            deadline=deadline,
-            progress=shown,
-            seed=seed,
-            session=session,
-        )
+    with deadline.interruptible(), deadline.watched():
+        try:
+            with shown.phase("read"):
+                source = open_source(table, columns=columns, types=types, session=session, **reading)
+                engine = open_local(source, nulls, row_id=row_id, session=session, stop=deadline)
+        except Stopped:
+            return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
+        try:
+            return run(
+                engine, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
+            )
+        finally:
+            engine.close()
+
+
+def default_kinds(options: SpaceOptions) -> tuple[Kind, ...]:
+    """The kinds of rules to look for where the user names none: given predicates are a space for denial constraints."""
+    return KINDS if options.predicates is None else ("dc",)
 
 
 def run(
-    relation: Relation,
+    engine: DiscoveryEngine,
     options: SpaceOptions,
     *,
     kinds: Sequence[Kind] = KINDS,
-    nulls: Nulls = "unknown",
     error: float = 0.0,
     top: int | None = None,
     strategy: Strategy = "auto",
     deadline: Deadline | None = None,
     progress: Progress | None = None,
-    seed: int = 0,
-    session: SparkSession | None = None,
+    sample: SampleOptions | None = None,
 ) -> Discovery:
-    """Discover on a relation that is encoded already."""
+    """Discover on a table that is open already."""
     shown = progress or Progress(quiet=True)
     limit = deadline or Deadline()
-    engine = Engine(relation, nulls, session)
-    listing = Listing(engine, options, error, seed, limit)
-    space = predicate_space(relation, options) if "dc" in kinds else ()  # first, because it may be refused
-    with limit.interruptible():
+    sampling = sample or SampleOptions()
+    listing = Listing(engine, options, error, sampling.seed, limit)
+    with limit.interruptible(), limit.watched():
+        space: tuple[Predicate, ...] = ()
+        with suppress(Stopped):  # a space that is not whole would make other rules minimal
+            space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
         if set(kinds) - {"dc"}:
             listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown)
         if "dc" in kinds:
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
-            listing.denials = discover_denials(engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, seed=seed)
-    with shown.phase("rank"):
-        return listing.result(top, shown)
+            listing.denials = discover_denials(
+                engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
+            )
+        with shown.phase("rank"):
+            return listing.result(top, shown)
 
 
 def _dependencies(
-    engine: Engine, kinds: Sequence[Kind], error: float, strategy: Strategy, deadline: Deadline, progress: Progress
+    engine: DiscoveryEngine, kinds: Sequence[Kind], error: float, strategy: Strategy, deadline: Deadline, progress: Progress
 ) -> Dependencies:
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
-        chosen = "auto" if strategy == "levels" else strategy
+        chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
         return discover_dependencies(engine, kinds, error=error, strategy=chosen, deadline=deadline, progress=progress)
     found = Dependencies([], "levels", "asked for")
     if "key" in kinds:
         found = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)
         found.strategy, found.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
-        columns = [c.name for c in engine.relation.columns if c.name != engine.relation.row_id]
+        columns = [c.name for c in engine.statistics.columns if c.name != engine.statistics.row_id]
         by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=None if "od" in kinds else ())
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -9,19 +10,20 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from rowlaw.discovery.bitsets import pack, unpack, word_count
-from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.hypergraph import TOO_MANY, Hypergraph
-from rowlaw.discovery.search import minimal_hitting_sets
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.together import Dependency
-from rowlaw.engine.contexts import Target
+from rowlaw.engine.questions import Target
 from rowlaw.kernels.differences import holds_any
 from rowlaw.rules.model import FunctionalDependency, Key, Kind, OrderCompatible, Rule
+from rowlaw.search.bitsets import pack, unpack, word_count
+from rowlaw.search.hypergraph import TOO_MANY, Hypergraph
+from rowlaw.search.search import minimal_hitting_sets
 from rowlaw.spark.jobs import DriverThreads
 
 # A counterexample refutes many laws, so few of each goal are asked about while most break. Goals of the first sort are few.
 PORTION, FIRST_PORTION = 4, 64
 LARGER = 8  # times the portion, once most hold
+WRITING = 0.3  # of the time for ranking, for writing sets of columns as laws
 
 
 @dataclass
@@ -87,7 +89,10 @@ class Goals:
         return Goal(target, np.zeros((0, self.words), np.uint64), np.zeros((0, self.words), np.uint64))
 
     def search(self, goals: Sequence[Goal], edges_of: Callable[[Target], np.ndarray]) -> None:
-        """All minimal sets for goals that have new edges. These are made one goal after the other: of a wide table there are many."""
+        """All minimal sets for goals that have new edges. These are made one goal after the other: of a wide table there are many.
+
+        Raises ``Stopped`` soon after the deadline; goals that were searched by then have their sets.
+        """
 
         def search(goal: Goal) -> None:
             if self.deadline.passed:
@@ -100,7 +105,7 @@ class Goals:
             if len(determining) and not determining.any(axis=1).all():  # a side is constant
                 goal.sets, goal.searched = goal.sets[:0], seen
                 return
-            found = minimal_hitting_sets(Hypergraph(edges, self.columns), lambda: self.deadline.passed)
+            found = minimal_hitting_sets(Hypergraph(edges, self.columns), self.deadline)
             if not found.complete:
                 self.deadline.stop(TOO_MANY)
             if goal.searched and not found.complete:  # time is up: what was proven among the sets before stays
@@ -109,7 +114,7 @@ class Goals:
             goal.sets = self._not_empty(found.sets) if goal.kind == "key" else found.sets
             goal.sets = goal.sets[~holds_any(goal.sets, determining)]
 
-        DriverThreads().map(search, goals, "search")
+        DriverThreads().map(search, goals, "search", stop=self.deadline)
 
     def _not_empty(self, sets: np.ndarray) -> np.ndarray:
         """A key has a column, even where there are no two rows."""
@@ -119,16 +124,27 @@ class Goals:
         """The sets that determine a side: an order compatibility with such a context says no more than that (HyOD section III)."""
         return np.concatenate([other.sets for other in self.first if other.target.left in (goal.target.left, goal.target.right)])
 
-    def rules(self, *, proven: bool) -> list[Dependency]:
-        """The laws that the sets stand for. ``proven``: all of them; else those that are known to hold."""
-        found: list[Dependency] = []
+    def rules(self, *, proven: bool) -> tuple[list[Dependency], str]:
+        """The laws that the sets stand for, and what there was no time for. ``proven``: all of them; else those that are known to hold."""
+        found: list[tuple[Target, np.ndarray]] = []
+        sizes: list[np.ndarray] = [np.zeros(0, np.int64)]
         for goal in (*self.first, *self.second):
-            if goal.kind not in self.kinds or not len(goal.sets):
+            sets = goal.sets  # a search that was left behind may replace them
+            if goal.kind not in self.kinds or not len(sets):
                 continue
-            kept = goal.sets if proven else goal.sets[[s.tobytes() in goal.proven for s in goal.sets]]
-            for columns in unpack(kept):
-                found.append(self.rule(goal.target, columns))
-        return found
+            kept = sets if proven else sets[[s.tobytes() in goal.proven for s in sets]]
+            found += [(goal.target, columns) for columns in kept]
+            sizes.append(np.bitwise_count(kept).sum(axis=1, dtype=np.int64))
+        total, ranking = len(found), self.deadline.ranking
+        if self.deadline.limited(total) < total or ranking.moment < math.inf:  # the shortest first, should there be no time for others
+            shortest = np.argsort(np.concatenate(sizes), kind="stable")[: self.deadline.limited(total)]
+            found = [found[i] for i in shortest.tolist()]
+        laws, number = ranking.made(WRITING, found, self._written)
+        return laws, "" if number == total else f"; no time to list more than the shortest {number:,} of the rules found"
+
+    def _written(self, found: Sequence[tuple[Target, np.ndarray]]) -> list[Dependency]:
+        columns = unpack(np.array([sets for _, sets in found], np.uint64))
+        return [self.rule(target, some) for (target, _), some in zip(found, columns, strict=True)]
 
     def rule(self, target: Target, columns: Iterable[int]) -> Dependency:
         """The law that a set of columns fulfils a target."""

@@ -23,20 +23,21 @@ comparison. A dependency is still about the pairs of rows that agree on its cont
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
-from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.levels_partitions import Answers, Candidates, Rows, bits
-from rowlaw.engine.engine import Engine
+from rowlaw.deadline import Deadline
+from rowlaw.discovery.vacuous import not_vacuous
+from rowlaw.engine.protocol import DiscoveryEngine
+from rowlaw.evidence.partitions import Answers, Candidates, Checking, GrowingSample, bits
 from rowlaw.kernels.levels import BROKEN, HOLDS_FULLY
 from rowlaw.progress import Phase, Progress
-from rowlaw.relation.relation import Relation
-from rowlaw.rules.model import FunctionalDependency, Nulls, OrderCompatible
-from rowlaw.spark.jobs import DriverThreads, SparkTasks
+from rowlaw.rules.model import FunctionalDependency, OrderCompatible
+from rowlaw.spark.jobs import DriverThreads, Workers, finished
+from rowlaw.stopping import Stopped
 
 SAMPLE = 100  # rows to begin with (HyOD, Exp-4)
 PAIRS = 10  # kept of those that break a dependency, the ones that agree on most columns (HyOD, Exp-5)
@@ -58,7 +59,7 @@ class Levels:
 
 
 def discover_levels(
-    engine: Engine,
+    engine: DiscoveryEngine,
     *,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
@@ -73,21 +74,24 @@ def discover_levels(
     ``sample`` are the rows to begin with; if not given, ``SAMPLE`` random ones. They decide how long it takes, not what is found.
 
     >>> import pyarrow as pa
-    >>> from rowlaw.relation import encode
+    >>> from rowlaw.engine.open import open_local
     >>> from rowlaw.source import open_source
     >>> table = pa.table({"month": [1, 1, 1, 2], "week": [2, 3, 3, 6], "day": [1, 2, 3, 4]})
-    >>> found = discover_levels(Engine(encode(open_source(table))))
+    >>> found = discover_levels(open_local(open_source(table)))
     >>> [str(rule) for rule in (*found.fds, *found.ods)]
     ['fd (week) -> month', 'fd (day) -> month', 'fd (day) -> week', 'od {}: month ~ week', 'od {}: day ~ month', 'od {}: day ~ week']
 
     Exponential in the number of columns, as the result may be. Memory: a copy of the codes, and ``CACHE_BYTES`` of partitions.
     """
-    relation = engine.relation
-    chosen = [relation.index(name) for name in columns] if columns is not None else list(range(len(relation.columns)))
-    sides = chosen if ordered is None else sorted({relation.index(name) for name in ordered} & set(chosen))
-    rows = np.random.default_rng(seed).choice(relation.rows, min(relation.rows, SAMPLE), replace=False) if sample is None else sample
-    begin = np.unique(np.asarray(rows, np.int32))
-    return _Run(engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), begin).result()
+    index = {column.name: i for i, column in enumerate(engine.statistics.columns)}
+    for name in (*(columns or ()), *(ordered or ())):
+        engine.statistics.column(name)  # an unknown name is an error here
+    chosen = [index[name] for name in columns] if columns is not None else list(range(len(index)))
+    sides = chosen if ordered is None else sorted({index[name] for name in ordered} & set(chosen))
+    rows = GrowingSample(engine.sample(), engine.nulls, SAMPLE, seed, sample)
+    found = _Run(engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), rows).result()
+    found.fds, found.ods = not_vacuous(found.fds, engine.known_rows), not_vacuous(found.ods, engine.known_rows)
+    return found
 
 
 class _Lattice:
@@ -114,6 +118,8 @@ class _Lattice:
         constants: dict[int, list[int]] = {}
         orders: dict[int, list[int]] = {}
         for members, possible in self.constants.items():
+            if deadline.passed:
+                return []
             for c in bits(members & possible):
                 constants.setdefault(members ^ (1 << c), []).append(c)
         of_line = [(1 << int(a)) | (1 << int(b)) for a, b, _ in self.sides]
@@ -195,26 +201,29 @@ class _Part:
 
 @dataclass
 class _Run:
-    engine: Engine
+    engine: DiscoveryEngine
     deadline: Deadline
     progress: Progress
     lattice: _Lattice
-    rows: np.ndarray  # of the sample
-
-    def __post_init__(self) -> None:
-        self.relation = self.engine.relation
-        self.whole = Rows.whole(self.relation, self.engine.nulls)
-        self.sample = Rows.some(self.relation, self.engine.nulls, self.rows)
+    sample: GrowingSample
 
     def result(self) -> Levels:
         found = Levels()
+        with self.deadline.watched(), suppress(Stopped):
+            self._climb(found)
+        found.partial = self.deadline.stopped
+        found.sample = len(self.sample)
+        return found
+
+    def _climb(self, found: Levels) -> None:
+        """Level after level, until there is nothing left to ask or no time."""
         while self.lattice.constants and not self.deadline.passed:
             with self.progress.phase("discover on the sample") as phase:
-                phase.update(0, note=f"level {found.levels}, {len(self.rows):,} rows")
-                asked = self.lattice.candidates(self.deadline)
+                phase.update(0, note=f"level {found.levels}, {len(self.sample):,} rows")
+                asked = finished(lambda: self.lattice.candidates(self.deadline), self.deadline)
                 answers = self._on_sample(asked, phase)
             found.checked += sum(map(len, asked))
-            if len(self.rows) < self.relation.rows:
+            if not self.sample.is_all:
                 asked = [c for c in (c.kept(a) for c, a in zip(asked, answers, strict=True) if a is not None) if len(c)]
                 found.validated += sum(map(len, asked))
                 with self.progress.phase("validate on all rows") as phase:
@@ -224,39 +233,34 @@ class _Run:
                 if answer is not None:
                     self.lattice.prune(candidates, answer)
                     self._report(candidates.kept(answer), found)
+            if None in answers:  # the clock of a worker may be ahead of ours
+                self.deadline.request()
             if self.deadline.stopped:
                 break
-            self._grow([a.breaking for a in answers if a is not None])
-            self.lattice.climb(self.deadline)
+            self.sample.grow([a for a in answers if a is not None])
+            finished(lambda: self.lattice.climb(self.deadline), self.deadline)
             found.levels += 1
-        found.partial = self.deadline.stopped
-        found.sample = len(self.rows)
-        return found
 
     def _on_sample(self, asked: list[Candidates], phase: Phase) -> list[Answers | None]:
-        threads = DriverThreads()
-        done = threads.map(_Checking(self.sample, self.deadline), _cut(asked, threads.slots), "check on the sample", phase.update)
-        return [answer for part in done for answer in part]
+        return self._answers(DriverThreads(), self.sample.on_sample(self.deadline), asked, "check on the sample", phase)
 
     def _on_all(self, asked: list[Candidates], phase: Phase) -> list[Answers | None]:
         """The engine's threads while the work is small; tasks of one Spark job, cut by context, when it is large."""
-        workers = self.engine.workers_for(ROW_SECONDS * self.relation.rows * sum(1 + len(c) for c in asked))
-        if isinstance(workers, SparkTasks):
-            work = _Checking(None, None, self.relation, self.engine.nulls, PAIRS)
-        else:
-            work = _Checking(self.whole, self.deadline, most=PAIRS)
-        done = workers.map(work, _cut(asked, workers.slots), f"validate {sum(map(len, asked)):,} dependencies", phase.update)
-        return [answer for part in done for answer in part]
+        workers = self.engine.workers_for(ROW_SECONDS * self.engine.rows * sum(1 + len(c) for c in asked))
+        work = self.sample.on_all(self.deadline, PAIRS, elsewhere=workers.session is not None)
+        return self._answers(workers, work, asked, f"validate {sum(map(len, asked)):,} dependencies", phase)
 
-    def _grow(self, breaking: list[np.ndarray]) -> None:
-        """Rows that break something join the sample, for the levels to come."""
-        rows = np.unique(np.concatenate((self.rows, *breaking))).astype(np.int32)
-        if len(rows) > len(self.rows):
-            self.rows = rows
-            self.sample = Rows.some(self.relation, self.engine.nulls, rows)
+    def _answers(self, workers: Workers, work: Checking, asked: list[Candidates], what: str, phase: Phase) -> list[Answers | None]:
+        """The answer to each, None where time did not suffice."""
+        tasks = _cut(asked, workers.slots)
+        try:
+            done: Sequence[list[Answers | None] | None] = workers.map(work, tasks, what, phase.update, stop=self.deadline)
+        except Stopped as stopped:
+            done = stopped.results or [None] * len(tasks)
+        return [answer for task, part in zip(tasks, done, strict=True) for answer in (part or [None] * len(task))]
 
     def _report(self, valid: Candidates, found: Levels) -> None:
-        names = [c.name for c in self.relation.columns]
+        names = [c.name for c in self.engine.statistics.columns]
         context = tuple(names[c] for c in bits(valid.context))
         found.fds += [FunctionalDependency(context, names[c]) for c in valid.constants.tolist()]
         found.ods += [OrderCompatible(context, names[a], names[b], bool(down)) for a, b, down in valid.orders.tolist()]
@@ -274,24 +278,3 @@ def _cut(asked: list[Candidates], slots: int) -> list[list[Candidates]]:
         tasks[-1].append(candidates)
         room -= len(candidates)
     return tasks
-
-
-_whole = lru_cache(maxsize=1)(Rows.whole)  # a worker elsewhere keeps the rows, with partitions, from task to task
-
-
-@dataclass(frozen=True)
-class _Checking:
-    """Checks the candidates of a task on the given rows, or on all rows of a relation where it is; None for those after the deadline."""
-
-    rows: Rows | None
-    deadline: Deadline | None = None
-    relation: Relation | None = None
-    nulls: Nulls = "unknown"
-    most: int = 0
-
-    def __call__(self, task: list[Candidates]) -> list[Answers | None]:
-        rows = self.rows
-        if rows is None:
-            assert self.relation is not None
-            rows = _whole(self.relation, self.nulls)
-        return [None if self.deadline is not None and self.deadline.passed else rows.check(asked, self.most) for asked in task]

@@ -14,17 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs
+from rowlaw.evidence.tiles import random_evidence
 from rowlaw.rules.model import Column, Denial, Op, Predicate, between_rows
 
 WEIGHTS = {"succinctness": 0.35, "coverage": 0.15, "surprise": 0.5}
 SHORTEST = 4  # symbols of the shortest rule about pairs: two rows, a column, an operator
 COVERED_EVIDENCE = 4_000  # distinct evidences looked at for coverage, the most frequent ones
 FEW_ROWS = 300  # all their pairs are looked at, where rules came without evidence
-RANDOM_PAIRS = 20_000  # looked at otherwise
+JUDGED = 0.5  # of the time left for ranking, for all but coverage
 COVERED_RULES = 500  # rules whose coverage is computed: those that score best without it
 
 
@@ -53,19 +54,34 @@ class Rank:
         return f"If its {parts} parts had nothing to do with each other, {number} {pairs} of rows would break it."
 
 
-def rank(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet, pairs: int, *, exact: bool = True) -> list[Rank]:
-    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table; ``exact``: no pair breaks a rule."""
+def rank(
+    denials: Sequence[Denial],
+    atoms: Atoms,
+    evidence: EvidenceSet,
+    pairs: int,
+    *,
+    exact: bool = True,
+    deadline: Deadline | None = None,
+) -> list[Rank]:
+    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table; ``exact``: no pair breaks a rule.
+
+    Where time is up, only the first rules have one.
+    """
     if not denials:
         return []
     view = _View(atoms, evidence)
     scale = pairs / max(1, evidence.pairs)
-    succinct = np.array([succinctness(d) for d in denials])
-    shares = {p: view.share(p) for p in {p for d in denials for p in d.predicates}}
-    expected = np.array([pairs * math.prod(map(shares.__getitem__, d.predicates)) for d in denials])
+
+    def judged(some: Sequence[Denial]) -> list[tuple[float, float, float]]:
+        return [(succinctness(d), view.expected(d), 0.0 if exact else view.broken(d)) for d in some]
+
+    facts, number = (deadline or Deadline()).made(JUDGED, denials, judged)
+    denials = denials[:number]
+    succinct, shares, broken = np.array(facts, np.float64).reshape(-1, 3).T
+    expected = pairs * shares
     surprise = np.log10(1 + expected) / max(1.0, math.log10(1 + pairs))
     if not exact:
-        broken = pairs * np.array([view.broken(d) for d in denials])
-        surprise *= np.clip(1 - broken / np.maximum(expected, 1e-9), 0.0, 1.0)
+        surprise *= np.clip(1 - pairs * broken / np.maximum(expected, 1e-9), 0.0, 1.0)
     rough = WEIGHTS["succinctness"] * succinct + WEIGHTS["surprise"] * surprise
     coverage, support = np.zeros(len(denials)), np.zeros(len(denials))
     for i in np.argsort(-rough, kind="stable")[:COVERED_RULES]:
@@ -88,13 +104,21 @@ class _View:
     """Evidence as a table: which atoms each distinct evidence satisfies, and how often it occurs."""
 
     def __init__(self, atoms: Atoms, evidence: EvidenceSet) -> None:
-        often = np.argsort(-evidence.counts, kind="stable")[:COVERED_EVIDENCE]
+        often = _most_frequent(evidence.counts, COVERED_EVIDENCE)
         self.satisfied = ~atoms.unpack(atoms.edges(evidence.signatures[often]))
         self.counts = evidence.counts[often].astype(np.float64)
         self.total = max(1.0, float(self.counts.sum()))
         self.slots = atoms.slots
         self.vertex = {(p.left, p.right, p.op): v for v, p in enumerate(atoms.predicates)}
         self._known: dict[Predicate, np.ndarray] = {}
+        self._shares: dict[Predicate, float] = {}
+
+    def expected(self, denial: Denial) -> float:
+        """The share of all pairs that would break a rule if its predicates had nothing to do with each other."""
+        for p in denial.predicates:
+            if p not in self._shares:
+                self._shares[p] = self.share(p)
+        return math.prod(map(self._shares.__getitem__, denial.predicates))
 
     def holds(self, predicate: Predicate) -> np.ndarray:
         """Which evidences satisfy a predicate: it is an atom, or several of one pair of operands."""
@@ -110,8 +134,8 @@ class _View:
         itself never repeats one, and that is what it is worth listing for."""
         seen = float(self.counts[self.holds(predicate)].sum()) / self.total
         if predicate.same_column and predicate.op == Op.EQ:
-            column = self.slots.relation.column(predicate.left.name)
-            known = 1 - column.nulls / max(1, self.slots.relation.rows) if self.slots.unknown else 1.0
+            column = self.slots.column(predicate.left.name)
+            known = 1 - column.nulls / max(1, self.slots.rows) if self.slots.unknown else 1.0
             return max(seen, known**2 / max(1, column.distinct))
         return seen
 
@@ -130,25 +154,26 @@ class _View:
         return float(self.counts[np.logical_and.reduce([self.holds(p) for p in denial.predicates])].sum()) / self.total
 
 
+def _most_frequent(counts: np.ndarray, most: int) -> np.ndarray:
+    """``np.argsort(-counts, kind="stable")[:most]`` without sorting all of them."""
+    if len(counts) <= most:
+        return np.argsort(-counts, kind="stable")
+    often = np.flatnonzero(counts >= np.partition(counts, len(counts) - most)[len(counts) - most])
+    return often[np.argsort(-counts[often], kind="stable")[:most]]
+
+
 def broken_shares(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet) -> list[float]:
     """The share of the evidence's pairs that break each rule."""
     view = _View(atoms, evidence)
     return [view.broken(d) for d in denials]
 
 
-def same_column_evidence(engine: Engine, seed: int = 0) -> tuple[Atoms, EvidenceSet]:
+def same_column_evidence(engine: DiscoveryEngine, seed: int = 0) -> tuple[Atoms, EvidenceSet]:
     """Comparisons of each column by order, texts too, and what random pairs of rows (all pairs of a small table) say about them:
     the evidence by which keys, functional and order dependencies are ranked."""
-    relation = engine.relation
-    space = tuple(between_rows(c.name, op) for c in relation.columns for op in Op)
-    atoms = Atoms.of(relation, space, engine.nulls)
-    if relation.rows <= FEW_ROWS:
-        return atoms, all_pairs(atoms.slots)
-    s, t = np.random.default_rng(seed).integers(0, relation.rows, (2, RANDOM_PAIRS))
-    s, t = s[s != t], t[s != t]
-    one_way = evidence_of_pairs(atoms.slots, s, t)
-    both = np.concatenate((one_way, atoms.slots.reverse(one_way)))
-    return atoms, EvidenceSet.of(both, np.ones(len(both), np.int64))
+    space = tuple(between_rows(c.name, op) for c in engine.statistics.columns for op in Op)
+    atoms = Atoms.of(engine.sample(), space, engine.nulls)
+    return atoms, random_evidence(atoms.slots, FEW_ROWS, seed=seed)
 
 
 def fold(denials: Sequence[Denial], most: int = 500) -> list[int | None]:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rowlaw.discovery.bitsets import one_of_each
-from rowlaw.discovery.deadline import Deadline
-from rowlaw.discovery.hypergraph import TOO_MANY, Branch, Found, Hypergraph
-from rowlaw.discovery.search import branches, minimal_hitting_sets, search_branch
+from rowlaw.deadline import Deadline
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.sample import MOST_ROWS, Sampler
+from rowlaw.evidence.sample import MOST_ROWS, SampleOptions, Sampler
 from rowlaw.evidence.slots import Slots
-from rowlaw.spark.jobs import SparkTasks, Workers, cores
+from rowlaw.search.bitsets import one_of_each
+from rowlaw.search.hypergraph import TOO_MANY, Branch, Found, Hypergraph
+from rowlaw.search.search import branches, minimal_hitting_sets, search_branch
+from rowlaw.spark.jobs import Workers, cores, finished
 
 ALONE = 2.0  # seconds that the driver searches before it calls for help
+SEARCH_GRACE = 0.8  # seconds for a search to hand over what it found when it is stopped
+SAMPLED = 0.3  # of the time left, for sampling
 BRANCHES = 8  # for each worker: they differ much in size
 
 
@@ -30,26 +32,29 @@ class Sampling:
     """Samples with a seed of its own, so each worker looks at other pairs, for so many seconds at most."""
 
     slots: Slots
+    options: SampleOptions
     seconds: float
 
     def __call__(self, seed: int, deadline: Deadline | None = None) -> tuple[np.ndarray, np.ndarray]:
-        limit = deadline or Deadline.after(self.seconds)
-        sampler = Sampler(self.slots, seed)
-        sampler.look(lambda: limit.passed)
+        limit = deadline or Deadline(time.monotonic() + self.seconds)
+        sampler = Sampler(self.slots, replace(self.options, seed=seed))
+        sampler.look(limit)
         evidence = sampler.evidence
         return np.asarray(evidence.signatures), np.asarray(evidence.counts)
 
 
-def sampled(slots: Slots, seed: int, deadline: Deadline, workers: Workers) -> EvidenceSet:
+def sampled(slots: Slots, options: SampleOptions, deadline: Deadline, workers: Workers) -> EvidenceSet:
     """The evidence of a sample; of a table with more rows than a sample looks at, of one from each worker of a cluster.
 
-    In the same rows a second sample finds little that is new, and none is found sooner by many.
+    In the same rows a second sample finds little that is new, and none is found sooner by many. Of a limited time, sampling takes a share:
+    what it did not see the engine finds. Raises ``Stopped`` soon after the deadline.
     """
-    sampling = Sampling(slots, deadline.left)
-    if not isinstance(workers, SparkTasks) or slots.relation.rows <= MOST_ROWS:
-        return EvidenceSet(*sampling(seed, deadline))
-    found = workers.map(sampling, [seed + i for i in range(workers.slots)], "sample pairs of rows")
-    return EvidenceSet.merge([EvidenceSet(*part) for part in found])
+    part = deadline.part(SAMPLED)
+    sampling = Sampling(slots, options, part.left)
+    if workers.session is None or slots.rows <= MOST_ROWS:
+        return EvidenceSet(*finished(lambda: sampling(options.seed, part), deadline))
+    found = workers.map(sampling, [options.seed + i for i in range(workers.slots)], "sample pairs of rows", stop=deadline)
+    return finished(lambda: EvidenceSet.merge([EvidenceSet(*evidence) for evidence in found]), deadline)
 
 
 @dataclass(frozen=True)
@@ -60,19 +65,25 @@ class Searching:
     seconds: float
 
     def __call__(self, branch: Branch) -> Found:
-        limit = Deadline.after(self.seconds)
-        return search_branch(self.graph, branch, lambda: limit.passed)
+        return search_branch(self.graph, branch, Deadline(time.monotonic() + self.seconds))
 
 
 def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndarray:
-    """All minimal hitting sets, one of each two that mirror each other; of a long search each worker of a cluster takes branches."""
-    until = time.monotonic() + ALONE if isinstance(workers, SparkTasks) else math.inf
-    found = minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() >= until, cores())
-    if found.complete or deadline.passed or not isinstance(workers, SparkTasks):
+    """All minimal hitting sets, one of each two that mirror each other; of a long search each worker of a cluster takes branches.
+
+    Those found before the deadline, if it passes; raises ``Stopped`` if that cannot be waited for.
+    """
+    until = time.monotonic() + ALONE if workers.session is not None else math.inf
+
+    def search() -> Found:
+        return minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() >= until, cores())
+
+    found = finished(search, deadline, SEARCH_GRACE)
+    if found.complete or deadline.passed or workers.session is None:
         if not found.complete:
             deadline.stop(TOO_MANY)
         return found.sets
-    parts = workers.map(Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules")
+    parts = workers.map(Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules", stop=deadline)
     if not all(part.complete for part in parts):
         deadline.stop(TOO_MANY)
     return one_of_each(np.concatenate([part.sets for part in parts]), graph.exchange)

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 
+from rowlaw.deadline import Deadline
 from rowlaw.rules.implication import implies
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, Op, OrderCompatible, Rule
 
+COMPARED = 0.4  # of the time left for ranking, for finding what follows from others
+PORTION = 16  # laws between two looks at the clock
 _STRICT = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
 
 Dependency = Key | FunctionalDependency | OrderCompatible
@@ -92,12 +95,24 @@ def listed(dependencies: Sequence[Dependency], denials: Sequence[Denial], *, exa
     ``exact``: the laws hold without exception. Else shares of exceptions, which each kind counts in its own way, do not add up, and
     only what follows from a single law is left out.
     """
+    return listed_until(Deadline(), dependencies, denials, exact=exact)[0]
+
+
+def listed_until(limit: Deadline, dependencies: Sequence[Dependency], denials: Sequence[Denial], *, exact: bool) -> tuple[list[Rule], bool]:
+    """As :func:`listed`, of the laws that come first if there is not time for all; and whether there was."""
     keys = Implied(rule for rule in dependencies if isinstance(rule, Key))
-    kept: list[Rule] = [rule for rule in dependencies if isinstance(rule, Key) or rule.denials[0] not in keys]
-    if exact:
-        known = Implied(kept)
-        return kept + [d for d in denials if d not in known]
-    return kept + [d for d in denials if not follows_from_one(d, kept)]
+
+    def not_keys(some: Sequence[Dependency]) -> list[Rule]:
+        return [rule for rule in some if isinstance(rule, Key) or rule.denials[0] not in keys]
+
+    kept, number = limit.made(COMPARED, dependencies, not_keys, PORTION)
+    known = Implied(kept)
+
+    def not_known(some: Sequence[Denial]) -> list[Rule]:
+        return [d for d in some if (d not in known if exact else not follows_from_one(d, kept))]
+
+    others, more = limit.made(COMPARED, denials, not_known, PORTION)
+    return kept + others, number == len(dependencies) and more == len(denials)
 
 
 def follows_from_one(denial: Denial, rules: Iterable[Rule]) -> bool:

@@ -1,1 +1,1 @@
-"""The violation engine: :class:`~rowlaw.engine.engine.Engine`."""
+"""The violation engine: one protocol, two engines."""

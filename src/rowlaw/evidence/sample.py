@@ -1,8 +1,8 @@
-"""The evidence of a sample of pairs, chosen to say as many different things as possible.
+"""The evidence of a sample of pairs, chosen to give as many distinct evidences as possible.
 
 Three ways to choose: random partners (Hydra section 4.2); random partners by the values of a column, from the columns and strategies
-that yield most (section 4.3); and, beyond Hydra, neighbours in orders sorted by several columns: pairs that agree on much are rare
-among random ones and say most.
+that yield most (section 4.3); and, beyond Hydra, neighbours in orders sorted by several columns: pairs that agree on many columns are
+rare among random ones and give most. What the second adds to the third was measured: docs/decisions/0013.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
@@ -22,9 +23,34 @@ from rowlaw.kernels import sample as sampling
 PARTNERS = 20  # random partners of a row: Hydra section 4.2
 EFFICIENCY = 0.005  # new evidences for each pair compared, below which a focus is given up: Hydra section 4.3
 NEIGHBOURS = 1e-5  # the same for neighbours: at 20 to 50 ns a pair, an evidence costs less than one question to the engine
-BATCH = 1 << 13  # pairs after which a focus is judged
+BATCH = 1 << 13  # rows that are given a partner before a focus is judged: docs/decisions/0013
 MOST_ROWS = 1 << 19  # of a larger table, so many random rows are looked at
 WITHIN, OTHER, BACK, FORTH = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOptions:
+    """How pairs are sampled. Changes how long discovery takes, never what it finds.
+
+    ``partners``: random partners of each row (Hydra's k). ``efficiency``: new evidences for each pair compared, below which focused
+    sampling gives a column up. ``seed``: the same seed gives the same pairs.
+    """
+
+    partners: int = PARTNERS
+    efficiency: float = EFFICIENCY
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.partners) or self.partners < 1:
+            raise RowlawError("BAD_OPTION", option="sample_partners", value=self.partners, problem="a whole number, 1 or more")
+        if not isinstance(self.efficiency, int | float) or not 0 < self.efficiency <= 1:
+            raise RowlawError("BAD_OPTION", option="sample_efficiency", value=self.efficiency, problem="a share above 0, 1 at most")
+        if not _is_whole(self.seed) or self.seed < 0:
+            raise RowlawError("BAD_OPTION", option="seed", value=self.seed, problem="a whole number, 0 or more")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(order=True)
@@ -50,9 +76,9 @@ class Sampler:
     The same seed gives the same pairs. Near-linear: a round of neighbours is a counting sort and ``n`` comparisons for each column.
     """
 
-    def __init__(self, slots: Slots, seed: int = 0, *, efficiency: float = EFFICIENCY, neighbours: float = NEIGHBOURS) -> None:
-        self.slots, self.efficiency, self.neighbours = slots, efficiency, neighbours
-        self._random = np.random.default_rng(seed)
+    def __init__(self, slots: Slots, options: SampleOptions | None = None, *, neighbours: float = NEIGHBOURS) -> None:
+        self.slots, self.options, self.neighbours = slots, options or SampleOptions(), neighbours
+        self._random = np.random.default_rng(self.options.seed)
         rows = np.arange(slots.relation.rows, dtype=np.int32)
         self._rows = rows if len(rows) <= MOST_ROWS else np.sort(self._random.choice(rows, MOST_ROWS, replace=False))
         self._packed = Packed.of(slots, self._rows)
@@ -86,19 +112,28 @@ class Sampler:
     def look(self, stop: Callable[[], bool] | None = None) -> None:
         """Sample until it is not worth while, or time to stop; :attr:`evidence` has what was seen."""
         if len(self._rows) > 1:
-            self.random()
+            self.random(stop=stop)
             self.neighbouring(stop)
             self.focused(stop)
 
-    def random(self, partners: int = PARTNERS) -> float:
-        """So many random partners for each row; gives the efficiency.
+    def look_as_published(self, stop: Callable[[], bool] | None = None) -> None:
+        """Sample as Hydra does: random partners, then focused with a partner for every row, until it is not worth while or time to stop."""
+        if len(self._rows) > 1:
+            self.random(stop)
+            self.focused(stop, batch=len(self._rows))
+
+    def random(self, stop: Callable[[], bool] | None = None) -> float:
+        """Random partners for each row, as many as the options say; gives the efficiency.
 
         All rows are shuffled once, and partners are at random distances: then memory is read in order.
         """
         n = len(self._rows)
         shuffled = self._packed.matrix[self._random.permutation(n)]
-        distances = self._random.integers(1, n, partners)
-        found = [self._compare(shuffled, self._places, np.roll(self._places, int(d))) for d in distances]
+        found = []
+        for d in self._random.integers(1, n, self.options.partners):
+            if stop is not None and stop():
+                break
+            found.append(self._compare(shuffled, self._places, np.roll(self._places, int(d))))
         return _efficiency(found)
 
     def neighbouring(self, stop: Callable[[], bool] | None = None) -> None:
@@ -123,8 +158,11 @@ class Sampler:
             if _efficiency(found) < self.neighbours:
                 return
 
-    def focused(self, stop: Callable[[], bool] | None = None) -> None:
-        """Random partners by column and strategy; those that yield most go on, those that yield too little are given up."""
+    def focused(self, stop: Callable[[], bool] | None = None, batch: int = BATCH) -> None:
+        """Random partners by column and strategy; those that yield most go on, those that yield too little are given up.
+
+        ``batch``: rows that are given a partner before a focus is judged; of more rows, random ones.
+        """
         foci = [
             Focus(-np.inf, slot, strategy)
             for slot in self._by
@@ -133,13 +171,14 @@ class Sampler:
         heapq.heapify(foci)
         while foci and not (stop is not None and stop()):
             focus = heapq.heappop(foci)
-            reached = self._apply(focus)
-            if reached >= self.efficiency:
+            reached = self._apply(focus, batch)
+            if reached >= self.options.efficiency:
                 heapq.heappush(foci, Focus(-reached, focus.slot, focus.strategy))
 
-    def _apply(self, focus: Focus) -> float:
+    def _apply(self, focus: Focus, batch: int) -> float:
+        """Compare every row, or as many random ones as fit a batch, with one partner; gives the efficiency."""
         n = len(self._rows)
-        s_rows = self._random.integers(0, n, min(n, BATCH)).astype(np.int32)
+        s_rows = self._places if n <= batch else self._random.integers(0, n, batch).astype(np.int32)
         t_rows = np.empty_like(s_rows)
         values, seed = self._packed.values(focus.slot), np.uint64(self._random.integers(1 << 62))
         sampling.draw(values, self._order(focus.slot), self._clusters(focus.slot), focus.strategy, s_rows, seed, t_rows)

@@ -12,11 +12,10 @@ import numpy as np
 from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels.evidence import SLOTS
 from rowlaw.predicates.space import ORDERED_TYPES
-from rowlaw.relation import Relation
+from rowlaw.relation import Relation, RelationColumn
 from rowlaw.relation.align import common_scale
 from rowlaw.rules.model import Column, Constant, Nulls, Operand, Predicate
-
-_ODD = np.uint64(0x5555555555555555)
+from rowlaw.rules.outcomes import CODE_BITS, CODE_MASK, LOWER_WORD, ROW_EQUAL, ROW_UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,19 @@ class Slots:
 
     def __len__(self) -> int:
         return len(self.slots)
+
+    @property
+    def rows(self) -> int:
+        """Count of rows that evidence can be taken from."""
+        return self.relation.rows
+
+    def column(self, name: str) -> RelationColumn:
+        """The facts of a column."""
+        return self.relation.column(name)
+
+    def over(self, relation: Relation) -> Slots:
+        """The same slots over another relation: signatures say the same whatever rows they are taken from."""
+        return self if relation is self.relation else Slots(relation, self.slots, self.nulls)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"relation": self.relation, "slots": self.slots, "nulls": self.nulls}
@@ -134,18 +146,19 @@ class Slots:
         if np.array_equal(mirror, np.arange(len(mirror))):
             mask = np.zeros(self.words, np.uint64)
             for i in np.flatnonzero(turned):
-                mask[i // SLOTS] |= np.uint64(3 << 2 * (int(i) % SLOTS))
-            swapped = (signatures & _ODD) << np.uint64(1) | signatures >> np.uint64(1) & _ODD
+                mask[i // SLOTS] |= np.uint64(CODE_MASK << CODE_BITS * (int(i) % SLOTS))
+            low = np.uint64(LOWER_WORD)
+            swapped = (signatures & low) << np.uint64(1) | signatures >> np.uint64(1) & low
             return swapped & mask | signatures & ~mask
         found = np.empty_like(signatures)
         kernels.reverse(np.ascontiguousarray(signatures), mirror, turned, found)
         return found
 
     def outcomes(self, signatures: np.ndarray) -> np.ndarray:
-        """The outcome of each slot, ``uint8[signatures, slots]``: 0 equal, 1 less or different, 2 greater, 3 unknown."""
+        """The code (:class:`rowlaw.rules.outcomes.Outcome`) of each slot, ``uint8[signatures, slots]``."""
         slot = np.arange(len(self.slots))
-        shifts = (2 * (slot % SLOTS)).astype(np.uint64)
-        return (signatures[:, slot // SLOTS] >> shifts & np.uint64(3)).astype(np.uint8)
+        shifts = (CODE_BITS * (slot % SLOTS)).astype(np.uint64)
+        return (signatures[:, slot // SLOTS] >> shifts & np.uint64(CODE_MASK)).astype(np.uint8)
 
 
 class _Columns:
@@ -161,10 +174,10 @@ class _Columns:
             if isinstance(slot.right, Column) and slot.left.row != slot.right.row:
                 left[i], right[i] = self.column(slot.left.name), self.column(slot.right.name)
             else:
-                # a slot about one row compares its outcome there with a column of ones
+                # a slot about one row compares its outcome there with a column in which every outcome is equal
                 here = self.outcome(slot)
-                ones = self.place("ones", lambda: np.ones(self.relation.rows, np.int32))
-                left[i], right[i] = (here, ones) if slot.left.row == "s" else (ones, here)
+                equal = self.place("equal", lambda: np.full(self.relation.rows, ROW_EQUAL, np.int32))
+                left[i], right[i] = (here, equal) if slot.left.row == "s" else (equal, here)
         self.result = tuple(self.codes), left, right
 
     def place(self, key: Any, make: Any) -> int:
@@ -177,7 +190,7 @@ class _Columns:
         return self.place(name, lambda: self.scaled[name] if name in self.scaled else self.relation.codes(name))
 
     def outcome(self, slot: Slot) -> int:
-        """How the left operand stands to the right one in each row, as a code to compare with 1; null if unknown."""
+        """How the left operand compares with the right one in each row, encoded by :data:`rowlaw.rules.outcomes.ROW`."""
 
         def make() -> np.ndarray:
             if isinstance(slot.right, Constant):
@@ -193,7 +206,7 @@ class _Columns:
             sign = np.sign(difference).astype(np.int32)
             if slot.left.row == "t":
                 sign = -sign
-            return np.where(null & self.unknown, np.int32(-1), sign + np.int32(1))
+            return np.where(null & self.unknown, np.int32(ROW_UNKNOWN), sign + np.int32(ROW_EQUAL))
 
         return self.place(slot, make)
 

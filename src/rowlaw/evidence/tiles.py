@@ -15,12 +15,15 @@ from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels import sample as sampling
 from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
-from rowlaw.spark.jobs import DriverThreads, Workers
+from rowlaw.relation.pairs import Pairs
+from rowlaw.spark.jobs import DriverThreads, Workers, finished
+from rowlaw.stopping import NEVER, Stop
 
 TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
 AGREEING_TILE = 256  # rows, where only equal values are wanted: longer tiles compare more that is not
 TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
 WALKED = 8  # pairs that tiles compare while one is walked to
+RANDOM_PAIRS = 20_000  # pairs that stand for all of a large table, for ranking
 TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
 
 
@@ -31,6 +34,7 @@ def all_pairs(
     workers: Workers | None = None,
     tile: int = TILE,
     direct: int = kernels.DIRECT,
+    stop: Stop = NEVER,
 ) -> EvidenceSet:
     """What all ordered pairs of different rows say (of some rows, if given; each counts ``multiplicity`` times).
 
@@ -43,56 +47,73 @@ def all_pairs(
 
     ``O(n^2)`` pairs of distinct rows at several hundred million a second and core: each unordered pair is compared once, the other
     direction is read off the distinct signatures. Equal rows are folded first, and rows are sorted by columns of few values, so that
-    most tiles have few values in many columns, which then need not be compared.
+    most tiles have few values in many columns, which then need not be compared. Raises ``Stopped`` soon after ``stop`` is requested.
     """
     workers = workers or DriverThreads()
-    work = Tiles(slots, rows, multiplicity, tile, direct)
-    folded = work.folded
+    work = Tiles(slots, rows, multiplicity, tile, direct, stop=stop)
+    folded = finished(lambda: work.folded, stop)
     a, b = np.triu_indices(-(-len(folded.rows) // tile))
     tile_pairs = np.stack((a, b), axis=1).astype(np.int64)
     parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
     # neighbours are alike in cost: deal them out
     tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
-    found = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows")
-    again = np.flatnonzero(folded.weights > 1)
-    own, weights = evidence_of_pairs(slots, folded.rows[again], folded.rows[again]), folded.weights[again]
-    signatures, counts = [own], [weights * (weights - 1)]
-    for one_way, number in found:
-        signatures += [one_way, slots.reverse(one_way)]
-        counts += [number, number]
-    return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
+    found = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=stop)
+    stop.check()  # kernels end without an error when they are told to
+
+    def merged() -> EvidenceSet:
+        again = np.flatnonzero(folded.weights > 1)
+        own, weights = evidence_of_pairs(slots, folded.rows[again], folded.rows[again]), folded.weights[again]
+        signatures, counts = [own], [weights * (weights - 1)]
+        for one_way, number in found:
+            signatures += [one_way, slots.reverse(one_way)]
+            counts += [number, number]
+        return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
+
+    return finished(merged, stop)
 
 
 def agreeing_pairs(
-    slots: Slots, column: str, folded: Folded | None = None, workers: Workers | None = None, tile: int = AGREEING_TILE
+    slots: Slots,
+    column: str,
+    folded: Folded | None = None,
+    workers: Workers | None = None,
+    tile: int = AGREEING_TILE,
+    stop: Stop = NEVER,
 ) -> np.ndarray:
     """The distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some that do not.
 
     Rows are laid out by the column. Small groups are walked pair by pair; otherwise tiles are compared with themselves and with those after
     them that share a value, so that every pair of equal values is in one of the pairs of tiles. Either way the time is about the sum
     of the squares of the groups' sizes. ``folded`` are the distinct rows, where the caller has them already.
+    Raises ``Stopped`` soon after ``stop`` is requested.
     """
     workers = workers or DriverThreads()
-    folded = _laid_out(slots, folded or fold(slots), column)
+    folded = finished(lambda: _laid_out(slots, folded or fold(slots), column), stop)
     codes = slots.relation.codes(column)[folded.rows]
     starts = np.concatenate((np.flatnonzero(np.diff(codes, prepend=-2)), [len(codes)]))
     sizes = np.diff(starts)
     pairs = int(sizes @ (sizes - 1)) // 2
     work: Callable[[np.ndarray], tuple[np.ndarray, Any]]
     if pairs * WALKED < len(codes) * tile / 2 + pairs:
-        work = Walked(slots, folded.rows, np.repeat(starts[1:], sizes).astype(np.int32))
+        work = Walked(slots, folded.rows, np.repeat(starts[1:], sizes).astype(np.int32), stop)
         distances = np.arange(1, sizes.max(initial=1))
         tasks = [distances[i :: workers.slots] for i in range(workers.slots)]
     else:
-        work = Tiles(slots, None, None, tile, kernels.DIRECT, folded)
+        work = Tiles(slots, None, None, tile, kernels.DIRECT, folded, stop)
         tile_pairs = _sharing(codes, tile)
         parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
         tasks = [tile_pairs[i::parts] for i in range(parts)]
-    again = folded.rows[folded.weights > 1]
-    signatures = [evidence_of_pairs(slots, again, again)]
-    for one_way, _ in workers.map(work, tasks, f"evidence of rows that agree on {column}"):
-        signatures += [one_way, slots.reverse(one_way)]
-    return EvidenceSet.of(every := np.concatenate(signatures), np.ones(len(every), np.int64)).signatures
+    found = workers.map(work, tasks, f"evidence of rows that agree on {column}", stop=stop)
+    stop.check()  # kernels end without an error when they are told to
+
+    def merged() -> np.ndarray:
+        again = folded.rows[folded.weights > 1]
+        signatures = [evidence_of_pairs(slots, again, again)]
+        for one_way, _ in found:
+            signatures += [one_way, slots.reverse(one_way)]
+        return EvidenceSet.of(every := np.concatenate(signatures), np.ones(len(every), np.int64)).signatures
+
+    return finished(merged, stop)
 
 
 def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
@@ -152,6 +173,27 @@ def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> n
     return found
 
 
+def evidence_of_violations(slots: Slots, pairs: Pairs) -> EvidenceSet:
+    """What violating pairs say, in both directions. A row that breaks a rule about single rows does so beside any other row."""
+    over = slots.over(pairs.relation)
+    s, t = pairs.rows[:, 0], pairs.rows[:, 1]
+    one_way = evidence_of_pairs(over, s, np.where(s == t, (s + 1) % max(1, pairs.relation.rows), t))
+    return _both_ways(slots, one_way)
+
+
+def random_evidence(slots: Slots, few_rows: int, pairs: int = RANDOM_PAIRS, seed: int = 0) -> EvidenceSet:
+    """What random pairs of rows say, in both directions; all pairs, where there are at most ``few_rows`` rows."""
+    if slots.rows <= few_rows:
+        return all_pairs(slots)
+    s, t = np.random.default_rng(seed).integers(0, slots.rows, (2, pairs))
+    return _both_ways(slots, evidence_of_pairs(slots, s[s != t], t[s != t]))
+
+
+def _both_ways(slots: Slots, one_way: np.ndarray) -> EvidenceSet:
+    both = np.concatenate((one_way, slots.reverse(one_way)))
+    return EvidenceSet.of(both, np.ones(len(both), np.int64))
+
+
 def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The codes of the given rows only: columns of ``s_rows``, then of ``t_rows``."""
     number = len(slots.columns)
@@ -168,6 +210,7 @@ class Walked:
     slots: Slots
     rows: np.ndarray
     ends: np.ndarray  # for each place, where its group ends
+    stop: Stop = NEVER
 
     def __call__(self, distances: np.ndarray) -> tuple[np.ndarray, None]:
         packed = Packed.of(self.slots, self.rows)
@@ -175,6 +218,7 @@ class Walked:
         places = np.arange(len(self.rows), dtype=np.int32)
         left = places
         for d in distances.tolist():
+            self.stop.check()
             left = left[self.ends[left] > left + d]
             table, used, _, _ = sampling.count_pairs(packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used)
         return packed.signatures(kernels.entries(table, used)[0]), None
@@ -198,13 +242,15 @@ class Tiles:
     tile: int
     direct: int
     layout: Folded | None = None  # the rows, if it is known already how they fold and stand
+    stop: Stop = NEVER
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __call__(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         slots = self.slots
-        return kernels.count_tiles(pairs, self.tile, self.direct, *self._codes, slots.left, slots.right, slots.ordered, *self._facts)
+        compared = slots.left, slots.right, slots.ordered
+        return kernels.count_tiles(pairs, self.tile, self.direct, *self._codes, *compared, *self._facts, self.stop.flag)
 
     @cached_property
     def folded(self) -> Folded:

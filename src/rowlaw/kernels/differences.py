@@ -108,7 +108,7 @@ def _absorb(places: Any, sets: Any, facts: Any, used: Any, pairs: int, differ: A
 
 @njit(cache=True, nogil=True)
 def _compare(x: Any, y: Any, unknown: bool, bit: Any, differ: Any, known: Any, less: Any) -> None:
-    """Add the outcome of one column to the words of a tile of pairs, ``x`` beside ``y``."""
+    """Add the outcome of one column to the words of a tile of pairs, ``x`` beside ``y``: ``DIFFERENCE`` in :mod:`rowlaw.rules.outcomes`."""
     for j in range(len(x)):
         other = np.uint64(x[j] != y[j])
         below = np.uint64(x[j] < y[j])

@@ -1,6 +1,6 @@
 """What pairs of rows say: comparing rows in tiles and counting the distinct outcomes.
 
-A *signature* holds two bits for each slot: 00 equal, 01 less (or different), 10 greater, 11 unknown; 32 slots to a ``uint64``. A
+A *signature* holds the code of an outcome (two bits, :mod:`rowlaw.rules.outcomes`) for each slot; 32 slots to a ``uint64``. A
 *table* of signatures is an open-addressing hash table, ``uint64[capacity, words + 1]``, whose last column counts (0: the place is free).
 
 Two tiles of rows are compared one row against many, slot by slot, in 16-bit lanes. Ranges of the tiles' codes say which outcomes of a
@@ -15,6 +15,16 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
+from rowlaw.rules.outcomes import (
+    CODE_BITS,
+    CODE_MASK,
+    CODES,
+    DIFFERENT_CODE,
+    EQUAL_CODE,
+    HIGHER_CODE,
+    LOWER_CODE,
+    UNKNOWN_CODE,
+)
 
 SLOTS = 32  # slots to a word of a signature
 NARROW = 1 << 15  # codes below this are compared in 16-bit lanes
@@ -95,15 +105,15 @@ def ranges(codes: Any, tile: int, nulls: bool, low: Any, high: Any, unknown: Any
 
 @njit(cache=True, nogil=True)
 def _outcomes(ordered: Any, left: Any, right: Any, low: Any, high: Any, unknown: Any, a: int, b: int, possible: Any) -> None:
-    """Which outcomes (by their bits) each slot can have for rows ``s`` of tile ``a`` and ``t`` of tile ``b``."""
+    """Which outcomes (by their codes) each slot can have for rows ``s`` of tile ``a`` and ``t`` of tile ``b``."""
     for c in range(len(left)):
         s_low, s_high = low[left[c], a], high[left[c], a]
         t_low, t_high = low[right[c], b], high[right[c], b]
         less, greater = s_low < t_high, s_high > t_low
-        possible[c, 0] = max(s_low, t_low) <= min(s_high, t_high)
-        possible[c, 1] = less or (greater and not ordered[c])
-        possible[c, 2] = greater and ordered[c]
-        possible[c, 3] = unknown[left[c], a] or unknown[right[c], b]
+        possible[c, EQUAL_CODE] = max(s_low, t_low) <= min(s_high, t_high)
+        possible[c, LOWER_CODE] = less or (greater and not ordered[c])
+        possible[c, HIGHER_CODE] = greater and ordered[c]
+        possible[c, UNKNOWN_CODE] = unknown[left[c], a] or unknown[right[c], b]
 
 
 @njit(cache=True, nogil=True)
@@ -115,21 +125,21 @@ def _number(possible: Any, ordered: Any, active: Any, radix: Any, digit: Any, fi
     total = 1.0
     for c in range(len(possible)):
         ways, only = 0, 0
-        for outcome in range(4):
+        for outcome in range(CODES):
             if possible[c, outcome]:
                 ways += 1
                 only = outcome
         if ways < 2:
-            fixed[c // SLOTS] |= _u64(only) << _u64(2 * (c % SLOTS))
+            fixed[c // SLOTS] |= _u64(only) << _u64(CODE_BITS * (c % SLOTS))
             continue
         next_digit = 1  # equality is 0, possible or not: comparisons add to it
-        for outcome in range(1, 4):
+        for outcome in range(EQUAL_CODE + 1, CODES):
             digit[c, outcome] = 0
             if possible[c, outcome]:
                 digit[c, outcome] = next_digit
                 next_digit += 1
         if not ordered[c]:
-            digit[c, 2] = digit[c, 1]
+            digit[c, HIGHER_CODE] = digit[c, DIFFERENT_CODE]
         active[n], radix[n] = c, next_digit
         total *= next_digit
         n += 1
@@ -147,8 +157,8 @@ def _spread(active: Any, radix: Any, digit: Any, possible: Any, words: int, most
     size = 1
     for k in range(slots):
         c = active[k]
-        word, shift = c // SLOTS, _u64(2 * (c % SLOTS))
-        for outcome in range(1, 4):
+        word, shift = c // SLOTS, _u64(CODE_BITS * (c % SLOTS))
+        for outcome in range(EQUAL_CODE + 1, CODES):
             if possible[c, outcome]:
                 at = size * digit[c, outcome]
                 for i in range(size):
@@ -172,15 +182,15 @@ def _steps(active: Any, radix: Any, digit: Any, direct: bool, ordered: Any, piec
             if weight * radix[k] > _PIECE:
                 first, at, weight = weight, 1, 1
             piece[k] = at
-            less[k], greater[k] = weight * digit[c, 1], weight * digit[c, 2]
-            missing[k] = weight * (digit[c, 3] - digit[c, 2])
+            less[k], greater[k] = weight * digit[c, LOWER_CODE], weight * digit[c, HIGHER_CODE]
+            missing[k] = weight * (digit[c, UNKNOWN_CODE] - digit[c, HIGHER_CODE])
             weight *= radix[k]
         else:
             piece[k] = c // 8
-            shift = 2 * (c % 8)
-            less[k] = 1 << shift
-            greater[k] = (2 if ordered[c] else 1) << shift
-            missing[k] = (1 if ordered[c] else 2) << shift
+            shift, higher = CODE_BITS * (c % 8), HIGHER_CODE if ordered[c] else DIFFERENT_CODE
+            less[k] = LOWER_CODE << shift
+            greater[k] = higher << shift
+            missing[k] = (UNKNOWN_CODE - higher) << shift
     return (at + 1, first) if at else (1, 1)
 
 
@@ -200,7 +210,7 @@ def _compare(
         a, b, out = left[c], right[c], lanes[piece[k]]
         more, less_more = greater[k], less[k]
         x = wide[place[a], s] if place[a] >= 0 else np.int32(narrow[a, s])
-        if possible[c, 3] and x < 0:
+        if possible[c, UNKNOWN_CODE] and x < 0:
             less_more = missing[k]
             for j in range(n):
                 out[j] += more
@@ -303,7 +313,7 @@ def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, ac
         for j in range(t1 - t0):
             start[p, j] = _u16(0)
     for k in range(len(active)):
-        if possible[active[k], 3]:
+        if possible[active[k], UNKNOWN_CODE]:
             b = right[active[k]]
             for j in range(t1 - t0):
                 null = narrow[b, t0 + j] < 0 if place[b] < 0 else wide[place[b], t0 + j] < 0
@@ -325,8 +335,9 @@ def count_tiles(
     bounds: Any,
     weights: Any,
     single: Any,
+    stop: Any,
 ) -> Any:
-    """The signatures of rows ``s < t`` for pairs of tiles, and their counts.
+    """The signatures of rows ``s < t`` for pairs of tiles, and their counts; of some pairs only once ``stop[0]`` is set.
 
     ``most`` is how many counters may be addressed directly; ``weights`` are the multiplicities of rows, ``single`` says of each tile
     that all of them are 1.
@@ -335,7 +346,7 @@ def count_tiles(
     rows, slots = narrow.shape[1], len(left)
     words = max(1, (slots + SLOTS - 1) // SLOTS)
     table, used = new_table(1 << 12, words), 0
-    possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
+    possible, digit = np.zeros((slots, CODES), np.bool_), np.zeros((slots, CODES), np.int64)
     all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
     all_start = np.zeros((max(2, (slots + 7) // 8), tile), np.uint16)
@@ -343,6 +354,8 @@ def count_tiles(
     counts, weighted = np.zeros(2 * most, np.uint32), np.zeros(0, np.uint64)
     both = counts.view(np.uint64)
     for q in range(len(pairs)):
+        if stop[0]:
+            break
         a, b = pairs[q, 0], pairs[q, 1]
         _outcomes(ordered, left, right, low, high, unknown, a, b, possible)
         n, total = _number(possible, ordered, all_active, all_radix, digit, fixed)
@@ -384,15 +397,15 @@ def signatures_of(columns: Any, left: Any, right: Any, ordered: Any, nulls: bool
     """The signatures of given pairs of rows; ``columns`` is a line for each column."""
     for c in range(len(left)):
         a, b = columns[left[c]], columns[right[c]]
-        greater = _u64(2) if ordered[c] else _u64(1)
-        shift, word = _u64(2 * (c % SLOTS)), c // SLOTS
+        greater = _u64(HIGHER_CODE) if ordered[c] else _u64(DIFFERENT_CODE)
+        shift, word = _u64(CODE_BITS * (c % SLOTS)), c // SLOTS
         for i in range(len(s_rows)):
             x, y = a[s_rows[i]], b[t_rows[i]]
-            bits = _u64(0)
+            bits = _u64(EQUAL_CODE)
             if nulls and (x < 0 or y < 0):
-                bits = _u64(3)
+                bits = _u64(UNKNOWN_CODE)
             elif x < y:
-                bits = _u64(1)
+                bits = _u64(LOWER_CODE)
             elif x > y:
                 bits = greater
             out[i, word] |= bits << shift
@@ -400,15 +413,15 @@ def signatures_of(columns: Any, left: Any, right: Any, ordered: Any, nulls: bool
 
 @njit(cache=True, nogil=True)
 def reversed_signature(signature: Any, mirror: Any, swapped: Any, out: Any) -> None:
-    """The signature with ``s`` and ``t`` exchanged."""
+    """The signature with ``s`` and ``t`` exchanged: the two bits of a code change places (see :class:`rowlaw.rules.outcomes.Outcome`)."""
     for w in range(len(out)):
         out[w] = _u64(0)
     for c in range(len(mirror)):
         m = mirror[c]
-        bits = signature[m // SLOTS] >> _u64(2 * (m % SLOTS)) & _u64(3)
+        bits = signature[m // SLOTS] >> _u64(CODE_BITS * (m % SLOTS)) & _u64(CODE_MASK)
         if swapped[c]:
             bits = bits >> _u64(1) | (bits & _u64(1)) << _u64(1)
-        out[c // SLOTS] |= bits << _u64(2 * (c % SLOTS))
+        out[c // SLOTS] |= bits << _u64(CODE_BITS * (c % SLOTS))
 
 
 @njit(cache=True, nogil=True)

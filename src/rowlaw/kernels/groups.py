@@ -155,6 +155,70 @@ def same_group(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, marks: An
 
 
 @njit(cache=True, nogil=True)
+def chosen_rows(rows: Any, chosen: Any, out: Any) -> int:
+    """Write the rows for which ``chosen`` (bool, one for each row of the table) is true to ``out``, which has room for all of them.
+
+    Returns how many they are.
+    """
+    n = 0
+    for i in range(len(rows)):
+        out[n] = rows[i]
+        n += chosen[rows[i]]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def mark_unknown(rows: Any, codes: Any, keep: Any) -> None:
+    """Clear ``keep`` (bool, one for each place of a side) where the code of the row is unknown (-1)."""
+    for i in range(len(rows)):
+        if codes[rows[i]] < 0:
+            keep[i] = False
+
+
+@njit(cache=True, nogil=True)
+def kept_reflexive(rows: Any, starts: Any, keep: Any) -> Any:
+    """The rows to keep of a side and where their groups start; groups of fewer than two such rows are dropped."""
+    out, out_starts = np.empty(len(rows), np.int32), np.empty(len(starts), np.int64)
+    out_starts[0] = 0
+    kept, groups = 0, 0
+    for g in range(len(starts) - 1):
+        begin = kept
+        for i in range(starts[g], starts[g + 1]):
+            out[kept] = rows[i]
+            kept += keep[i]
+        if kept - begin > 1:
+            groups += 1
+            out_starts[groups] = kept
+        else:
+            kept = begin
+    return out[:kept], out_starts[: groups + 1]
+
+
+@njit(cache=True, nogil=True)
+def kept_sides(s_rows: Any, s_starts: Any, s_keep: Any, t_rows: Any, t_starts: Any, t_keep: Any) -> Any:
+    """The same for two sides; groups that have no pair of different rows are dropped."""
+    s_out, t_out = np.empty(len(s_rows), np.int32), np.empty(len(t_rows), np.int32)
+    s_out_starts, t_out_starts = np.empty(len(s_starts), np.int64), np.empty(len(t_starts), np.int64)
+    s_out_starts[0] = t_out_starts[0] = 0
+    s_kept, t_kept, groups = 0, 0, 0
+    for g in range(len(s_starts) - 1):
+        s_begin, t_begin = s_kept, t_kept
+        for i in range(s_starts[g], s_starts[g + 1]):
+            s_out[s_kept] = s_rows[i]
+            s_kept += s_keep[i]
+        for i in range(t_starts[g], t_starts[g + 1]):
+            t_out[t_kept] = t_rows[i]
+            t_kept += t_keep[i]
+        ns, nt = s_kept - s_begin, t_kept - t_begin
+        if ns == 0 or nt == 0 or (ns == 1 and nt == 1 and s_out[s_begin] == t_out[t_begin]):
+            s_kept, t_kept = s_begin, t_begin
+        else:
+            groups += 1
+            s_out_starts[groups], t_out_starts[groups] = s_kept, t_kept
+    return s_out[:s_kept], s_out_starts[: groups + 1], t_out[:t_kept], t_out_starts[: groups + 1]
+
+
+@njit(cache=True, nogil=True)
 def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
     """Pairs of each group with different codes (one for each place), where equal codes are neighbours: all less those of each run."""
     total = 0

@@ -286,7 +286,7 @@ def advance(task: Task, budget: int) -> int:
             else:
                 return GROW_LISTS
             continue
-        numbers[WORK] += 4 * (task.frames[U_END, depth] - task.frames[U_BEGIN, depth]) + 64
+        numbers[WORK] += 4 * (task.frames[U_END, depth] - task.frames[U_BEGIN, depth] + len(task.forbidden)) + 64
         verdict = _reduce(task, depth)
         if verdict == 2:
             words = plan(task, depth)

@@ -150,6 +150,7 @@ def emit(numbers: Any, found: Any, inside: Any, forbidden: Any, chosen: Any, bit
             fine &= forbidden[i] & ~vertices != _0
         found[n] = vertices
         n += fine
+        numbers[WORK] += 64 + len(forbidden)
     numbers[FOUND] = n
 
 

@@ -51,32 +51,36 @@ def first_missed(edges: Any, first: int, chosen: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def missing(edges: Any, first: int, sets: Any, most: int) -> Any:
-    """Which sets miss an edge, from ``first`` on; those after ``most`` that do are not looked for."""
+def missing(edges: Any, first: int, sets: Any, most: int, stop: Any) -> Any:
+    """Which sets miss an edge, from ``first`` on; those after ``most`` that do are not looked for, nor any once ``stop[0]`` is set."""
     found, n, number = np.zeros(len(sets), np.bool_), 0, len(edges) - first
     if len(sets) < 64 * edges.shape[1]:  # they would not make up for bitmaps
         for s in range(len(sets)):
+            if stop[0]:
+                break
             found[s] = first_missed(edges, first, sets[s]) >= 0
         return found
     hits = bitmaps(edges[first:], 64 * edges.shape[1])
     lanes = hits.shape[1]
     seen = np.empty(BLOCK, np.uint64)
     for s in range(len(sets)):
+        if stop[0]:
+            break
         for start in range(0, lanes, BLOCK):
-            stop = min(start + BLOCK, lanes)
-            for lane in range(stop - start):
+            end = min(start + BLOCK, lanes)
+            for lane in range(end - start):
                 seen[lane] = _0
             for w in range(sets.shape[1]):
                 bits = sets[s, w]
                 while bits != _0:
                     v = (w << 6) + _lowest(bits)
                     bits &= bits - _1
-                    for lane in range(stop - start):
+                    for lane in range(end - start):
                         seen[lane] |= hits[v, start + lane]
-            if stop == lanes and number & 63:  # what is no edge is not missed
-                seen[stop - start - 1] |= ~_0 << np.uint64(number & 63)
+            if end == lanes and number & 63:  # what is no edge is not missed
+                seen[end - start - 1] |= ~_0 << np.uint64(number & 63)
             every = ~_0
-            for lane in range(stop - start):
+            for lane in range(end - start):
                 every &= seen[lane]
             if every != ~_0:
                 found[s] = True
@@ -89,10 +93,11 @@ def missing(edges: Any, first: int, sets: Any, most: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden: Any, most: int) -> Any:
+def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden: Any, most: int, stop: Any) -> Any:
     """What comes of sets that hit the first ``known`` edges and are minimal there: the minimal hitting sets of all edges, and how many
     sets had to be looked at; more than ``most`` mean that it was given up. ``hits`` are the bitmaps of the edges, or, where few sets do not
-    make up for them, have no bits; ``order`` is that of the vertices in which neighbouring sets begin alike."""
+    make up for them, have no bits; ``order`` is that of the vertices in which neighbouring sets begin alike.
+    Once ``stop[0]`` is set, the result is not all."""
     words, nodes, n = edges.shape[1], 0, 0
     out = np.empty((64, words), np.uint64)
     stack, notes, top = np.empty((64, words), np.uint64), np.empty((64, 2), np.int64), 0  # notes: the edge that is missed, the vertex added
@@ -127,7 +132,7 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
                 n += 1
                 continue
             nodes += 1
-            if nodes > most:
+            if nodes > most or stop[0]:
                 return out[:n], nodes
             for w in range(words):
                 left[w] = edges[stage, w]

@@ -12,9 +12,9 @@ import numpy as np
 
 from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _see
+from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
 _u64 = np.uint64
-LESS, EQUAL, GREATER, ANY = 1, 2, 4, 7  # outcomes that a rule accepts, as bits
 _MIX = _u64(0x9E3779B97F4A7C15)
 
 
@@ -186,7 +186,7 @@ def _breaks(cells: Any, s: int, t: int, left: Any, right: Any, accepted: Any, un
         broken = True
         for j in range(len(left)):
             x, y = cells[s, left[j]], cells[t, right[j]]
-            outcome = LESS if x < y else GREATER if x > y else EQUAL
+            outcome = LOWER_BIT if x < y else HIGHER_BIT if x > y else EQUAL_BIT
             if unknown and (x | y) < 0:
                 outcome = 0
             if accepted[r, j] != ANY and not accepted[r, j] & outcome:

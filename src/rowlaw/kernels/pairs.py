@@ -209,21 +209,41 @@ def ie_join(
 
 @njit(cache=True, nogil=True)
 def write_pairs(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, group: int, place: int, limit: int) -> Any:
-    """Pairs of different rows of the groups, from a cursor, up to ``limit`` of them (more by at most one ``s``)."""
-    longest = 0
-    for g in range(group, len(t_starts) - 1):
-        longest = max(longest, t_starts[g + 1] - t_starts[g])
-    s_out, t_out = np.empty(limit + longest, np.int32), np.empty(limit + longest, np.int32)
+    """Write the pairs of different rows of groups, from a cursor (group, row of its shorter side) on.
+
+    Ends after ``limit`` pairs, or more by those of one row of the shorter side. Returns rows ``s``, rows ``t`` (int32) and the cursor.
+    """
+    s_out, t_out = np.empty(limit, np.int32), np.empty(limit, np.int32)
     n = 0
     while group < len(s_starts) - 1:
-        for i in range(s_starts[group] + place, s_starts[group + 1]):
+        s_from, s_to, t_from, t_to = s_starts[group], s_starts[group + 1], t_starts[group], t_starts[group + 1]
+        by_s = s_to - s_from <= t_to - t_from  # the longer side is the inner loop
+        longer = t_to - t_from if by_s else s_to - s_from
+        for i in range((s_from if by_s else t_from) + place, s_to if by_s else t_to):
             if n >= limit:
-                return s_out[:n].copy(), t_out[:n].copy(), group, i - s_starts[group]
-            s = s_rows[i]
-            for j in range(t_starts[group], t_starts[group + 1]):
-                t = t_rows[j]
-                s_out[n], t_out[n] = s, t
-                n += s != t
+                return s_out[:n], t_out[:n], group, i - (s_from if by_s else t_from)
+            if n + longer > len(s_out):
+                s_out, t_out = _longer(s_out, n, longer), _longer(t_out, n, longer)
+            if by_s:
+                s = s_rows[i]
+                for j in range(t_from, t_to):
+                    t = t_rows[j]
+                    s_out[n], t_out[n] = s, t
+                    n += s != t
+            else:
+                t = t_rows[i]
+                for j in range(s_from, s_to):
+                    s = s_rows[j]
+                    s_out[n], t_out[n] = s, t
+                    n += s != t
         group += 1
         place = 0
-    return s_out[:n].copy(), t_out[:n].copy(), group, 0
+    return s_out[:n], t_out[:n], group, 0
+
+
+@njit(cache=True, nogil=True)
+def _longer(array: Any, used: int, more: int) -> Any:
+    """A copy of the first ``used`` elements with capacity for ``more`` others."""
+    longer = np.empty(used + more, array.dtype)
+    longer[:used] = array[:used]
+    return longer

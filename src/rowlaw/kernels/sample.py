@@ -2,7 +2,8 @@
 
 A row is *packed* into few words, a field for each slot: the code, a guard bit above it, and above that a bit for null where null
 is unknown. One subtraction compares all fields of a word: a guard bit survives it where the minuend is not below. The surviving
-bits are the *key* of a pair, as good as a signature (see :mod:`rowlaw.kernels.evidence`) and quicker to come by.
+bits are the *key* of a pair (``KEY`` in :mod:`rowlaw.rules.outcomes`), as good as a signature (see :mod:`rowlaw.kernels.evidence`) and
+quicker to come by.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.evidence import SLOTS, add, grown, reversed_signature
+from rowlaw.rules.outcomes import CODE_BITS, DIFFERENT_CODE, HIGHER_CODE, LOWER_CODE, NULL, UNKNOWN_CODE
 
 _u64 = np.uint64
 _MIX = _u64(0x9E3779B97F4A7C15)
@@ -35,10 +37,10 @@ def signatures_from(keys: Any, word: Any, guard: Any, ordered: Any, nullable: An
         for c in range(len(word)):
             bits = keys[i, word[c]] >> _u64(guard[c] - 1)
             s_below, t_below = ~bits & _u64(1), ~bits >> _u64(1) & _u64(1)
-            outcome = s_below | t_below << _u64(1) if ordered[c] else t_below
-            if nullable[c] and bits & _u64(4):
-                outcome = _u64(3)
-            out[i, c // SLOTS] |= outcome << _u64(2 * (c % SLOTS))
+            outcome = s_below * _u64(LOWER_CODE) | t_below * _u64(HIGHER_CODE) if ordered[c] else t_below * _u64(DIFFERENT_CODE)
+            if nullable[c] and bits & _u64(NULL):
+                outcome = _u64(UNKNOWN_CODE)
+            out[i, c // SLOTS] |= outcome << _u64(CODE_BITS * (c % SLOTS))
 
 
 @njit(cache=True, nogil=True)

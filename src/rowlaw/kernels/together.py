@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
+from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
 _u64 = np.uint64
 _0, _1 = _u64(0), _u64(1)
@@ -14,8 +15,7 @@ _0, _1 = _u64(0), _u64(1)
 
 @njit(cache=True, nogil=True)
 def implied(ops: Any, contexts: Any, sides: Any, out: Any) -> None:
-    """For each denial constraint, given by the outcomes (1 less, 2 equal, 4 greater; 7: any) it accepts in each column, whether it is
-    implied.
+    """For each denial constraint, given by the mask of outcomes that it accepts in each column, whether it is implied.
 
     ``contexts`` are the columns of laws that are equal, as bits, and ``sides`` their others: -1, -1 for a key; a column and -1 for one
     that is determined; two columns, and 1 where they never run along each other (0: against). Each way to satisfy the comparisons of a
@@ -27,9 +27,9 @@ def implied(ops: Any, contexts: Any, sides: Any, out: Any) -> None:
     for r in range(len(ops)):
         n = 0
         for c in range(columns):
-            if ops[r, c] != 7:
+            if ops[r, c] != ANY:
                 used[n], ways[n], choice[n] = c, 0, 0
-                for outcome in (1, 2, 4):
+                for outcome in (LOWER_BIT, EQUAL_BIT, HIGHER_BIT):
                     if ops[r, c] & outcome:
                         first[n, ways[n]] = outcome
                         ways[n] += 1
@@ -39,9 +39,9 @@ def implied(ops: Any, contexts: Any, sides: Any, out: Any) -> None:
             equal, less, greater = _0, _0, _0
             for k in range(n):
                 bit, outcome = _1 << _u64(used[k]), first[k, choice[k]]
-                if outcome == 1:
+                if outcome == LOWER_BIT:
                     less |= bit
-                elif outcome == 2:
+                elif outcome == EQUAL_BIT:
                     equal |= bit
                 else:
                     greater |= bit

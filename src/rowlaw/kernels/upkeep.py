@@ -13,6 +13,8 @@ import numpy as np
 
 from rowlaw.kernels import evidence
 from rowlaw.kernels.compiling import njit
+from rowlaw.kernels.evidence import SLOTS
+from rowlaw.rules.outcomes import CODES, LOWER_CODE, UNKNOWN_CODE
 
 BLOCK = 1024  # pairs compared at a time, before room is looked at
 
@@ -32,7 +34,7 @@ class Pages(NamedTuple):
 
 
 class Comparing(NamedTuple):
-    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, what *greater* is written as, and where in a word.
+    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, the code of *higher*, and where in a word.
     ``straight[0]``: slot number c compares column c with itself; ``unknown[0]``: nulls are unknown."""
 
     left: np.ndarray
@@ -116,15 +118,15 @@ def _signatures(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, ou
     """What pairs of rows say."""
     left, right, greater, shift, unknown = how.left, how.right, how.greater, how.shift, how.unknown[0]
     slots = len(left)
-    if how.straight[0] and slots <= 32:  # whole rows are compared at once
+    if how.straight[0] and slots <= SLOTS:  # whole rows are compared at once
         for i in range(n):
             s, t, bits = s_rows[i], t_rows[i], _u64(0)
             for c in range(slots):
                 x, y = cells[s, c], cells[t, c]
-                bits |= (_u64(x < y) | _u64(x > y) * greater[c]) << shift[c]
+                bits |= (_u64(x < y) * _u64(LOWER_CODE) | _u64(x > y) * greater[c]) << shift[c]
             if unknown:
                 for c in range(slots):
-                    bits |= _u64((cells[s, c] | cells[t, c]) < 0) * _u64(3) << shift[c]
+                    bits |= _u64((cells[s, c] | cells[t, c]) < 0) * _u64(UNKNOWN_CODE) << shift[c]
             out[i, 0] = bits
         return
     for i in range(n):
@@ -132,10 +134,10 @@ def _signatures(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, ou
             out[i, w] = _u64(0)
         for c in range(slots):
             x, y = cells[s_rows[i], left[c]], cells[t_rows[i], right[c]]
-            outcome = _u64(x < y) | _u64(x > y) * greater[c]
+            outcome = _u64(x < y) * _u64(LOWER_CODE) | _u64(x > y) * greater[c]
             if unknown and (x | y) < 0:
-                outcome = _u64(3)
-            out[i, c // 32] |= outcome << shift[c]
+                outcome = _u64(UNKNOWN_CODE)
+            out[i, c // SLOTS] |= outcome << shift[c]
 
 
 @njit(cache=True, nogil=True)
@@ -227,11 +229,11 @@ def meet_all(layout: Any, how: Any, ordered: Any, t_tiles: Any, own: int, most: 
 
     As :func:`rowlaw.kernels.evidence.count_tiles`: outcomes are digits of a number that addresses a counter.
     """
-    slots, words = len(how.left), max(1, (len(how.left) + 31) // 32)
+    slots, words = len(how.left), max(1, (len(how.left) + SLOTS - 1) // SLOTS)
     left, right, tile = how.left, how.right, 1
     for b in range(len(layout.tiles) - 1):
         tile = max(tile, layout.tiles[b + 1] - layout.tiles[b])
-    possible, digit = np.zeros((slots, 4), np.bool_), np.zeros((slots, 4), np.int64)
+    possible, digit = np.zeros((slots, CODES), np.bool_), np.zeros((slots, CODES), np.int64)
     all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
     all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
     all_start = np.zeros((max(2, (slots + 7) // 8), tile), np.uint16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rowlaw.kernels.compiling import njit
+from rowlaw.rules.outcomes import EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +54,7 @@ def scan(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, righ
     """Up to ``len(found)`` pairs that satisfy all comparisons, by looking at every pair of every group; returns how many.
 
     ``left`` and ``right`` hold the codes to compare, a line per comparison and a column per place; a mask is the set of outcomes
-    it accepts (1 less, 2 equal, 4 greater).
+    it accepts (:mod:`rowlaw.rules.outcomes`).
     """
     n = 0
     for g in range(len(s_starts) - 1):
@@ -63,7 +64,7 @@ def scan(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, righ
                 good = s_rows[i] != t_rows[j]
                 for c in range(len(masks)):
                     a, b = left[c, i], right[c, j]
-                    outcome = 1 if a < b else (2 if a == b else 4)
+                    outcome = LOWER_BIT if a < b else (EQUAL_BIT if a == b else HIGHER_BIT)
                     if masks[c] & outcome == 0:
                         good = False
                         break
@@ -92,7 +93,7 @@ def count_scanned(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: 
                 k = 0
                 while good and k < len(masks):
                     a, b = left[k, i], right[k, j]
-                    good = masks[k] & (1 if a < b else 2 if a == b else 4) != 0
+                    good = masks[k] & (LOWER_BIT if a < b else EQUAL_BIT if a == b else HIGHER_BIT) != 0
                     k += 1
                 if good:
                     total += 1

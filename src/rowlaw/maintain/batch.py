@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,9 @@ import pyarrow as pa
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.relation.columns import NULL, local_column, merge
 from rowlaw.relation.encode import placed
-from rowlaw.source import FileSource, Source, open_source
+from rowlaw.source import FileSource, Source
+from rowlaw.source.coerce import numbered
+from rowlaw.source.read import read_source
 from rowlaw.source.types import storage_type, type_class
 from rowlaw.spark.jobs import DriverThreads
 
@@ -46,7 +48,13 @@ class Batch:
 
 
 def read_batch(
-    given: Any, types: Mapping[str, pa.DataType], *, columns: Sequence[str] | None = None, others: bool = False, **reading: Any
+    given: Any,
+    types: Mapping[str, pa.DataType],
+    *,
+    columns: Sequence[str] | None = None,
+    others: bool = False,
+    skipped: Collection[str] = (),
+    **reading: Any,
 ) -> Batch:
     """The rows of a path or a frame, for a table whose columns have these storage types.
 
@@ -58,6 +66,8 @@ def read_batch(
         The columns that are needed; all of the table's if not given.
     others
         Whether the batch may have columns that the table does not have.
+    skipped
+        Columns that the batch may have in any case: the table had them, and they could not be compared.
 
     >>> batch = read_batch(pa.table({"a": [3, 1, 3]}), {"a": pa.int64()})
     >>> batch.columns["a"].values.to_pylist(), batch.columns["a"].codes.tolist()
@@ -66,9 +76,9 @@ def read_batch(
     Traceback (most recent call last):
     rowlaw.errors.RowlawError: BATCH_COLUMNS: Table: no column 'a'; nothing was changed
     """
-    source = open_source(given, **reading)
+    source = read_source(given, **reading)
     names = list(columns) if columns is not None else list(types)
-    _check_columns(source, names, types, others)
+    _check_columns(source, names, {*types, *skipped}, others)
     source = replace(source, schema=pa.schema([source.schema.field(name) for name in names]))
     inferred = isinstance(source, FileSource) and source.inferred
     if inferred:
@@ -81,16 +91,19 @@ def read_batch(
     return Batch(source.name, rows, found)
 
 
-def _check_columns(source: Source, names: Sequence[str], types: Mapping[str, pa.DataType], others: bool) -> None:
+def _check_columns(source: Source, names: Sequence[str], expected: Collection[str], others: bool) -> None:
     missing = [name for name in names if name not in source.columns]
+    for name in missing:
+        if name in source.skipped:
+            raise source.skipped[name].at()
     if missing:
         problem = f"no column {missing[0]!r}{nearest(missing[0], source.columns)}" + (
             f" (and {len(missing) - 1} more)" if missing[1:] else ""
         )
         raise RowlawError("BATCH_COLUMNS", source=source.name, problem=problem)
-    unknown = [name for name in source.columns if name not in types]
+    unknown = [name for name in (*source.columns, *source.skipped) if name not in expected]
     if unknown and not others:
-        problem = f"the table has no column {unknown[0]!r}{nearest(unknown[0], types)}"
+        problem = f"the table has no column {unknown[0]!r}{nearest(unknown[0], expected)}"
         raise RowlawError("BATCH_COLUMNS", source=source.name, problem=problem)
 
 
@@ -106,14 +119,13 @@ def _tables(source: Source) -> list[pa.Table]:
     if isinstance(source, FileSource):
         return DriverThreads().map(lambda split: split.read(names), source.splits, f"read {source.name}")
     # a batch is small: the driver takes it whole
-    frame = source.frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
-    return [frame.toArrow()]
+    return [numbered(source.frame, names).toArrow()]
 
 
 def _column(source: Source, name: str, parts: Sequence[pa.ChunkedArray], wanted: pa.DataType, inferred: bool) -> BatchColumn:
     local = [local_column(part) for part in parts] or [local_column(pa.chunked_array([], storage_type(source.schema.field(name).type)))]
     try:
-        merged = merge([part.values for part in local], wanted if inferred else None, inferred)
+        merged = merge([part.values for part in local], wanted if inferred else None, inferred, zones=False)
     except RowlawError as error:
         raise placed(RowlawError(error.condition, **{**error.parameters, "column": name}), source) from None
     codes = np.concatenate([column_map[part.codes] for column_map, part in zip(merged.maps, local, strict=True)])

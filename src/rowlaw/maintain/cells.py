@@ -10,10 +10,12 @@ import numpy as np
 
 from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.kernels import upkeep as kernels
+from rowlaw.kernels.evidence import SLOTS
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Comparing
 from rowlaw.maintain.living import dense
 from rowlaw.rules.model import Column, Nulls
+from rowlaw.rules.outcomes import CODE_BITS, DIFFERENT_CODE, HIGHER_CODE
 
 if TYPE_CHECKING:
     from rowlaw.maintain.living import LivingRelation
@@ -53,10 +55,10 @@ class Cells:
                 assert extra is not None
                 left[i], right[i] = len(self.names) + extra.left[number], len(self.names) + extra.right[number]
                 number += 1
-        greater = np.where(slots.ordered, 2, 1).astype(np.uint64)
+        greater = np.where(slots.ordered, HIGHER_CODE, DIFFERENT_CODE).astype(np.uint64)
         places = np.arange(len(slots))
         straight = np.array_equal(left, places) and np.array_equal(right, places)
-        shift = (2 * (places % 32)).astype(np.uint64)
+        shift = (CODE_BITS * (places % SLOTS)).astype(np.uint64)
         self.how = Comparing(left, right, greater, shift, np.array([straight]), np.array([slots.unknown]))
         self.rows = 0
         self._order = np.zeros(0, np.int64)

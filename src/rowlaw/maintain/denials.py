@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.bitsets import distinct, without
-from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.denial import Denials, discover_denials
-from rowlaw.discovery.hypergraph import MOST_SETS, Hypergraph
-from rowlaw.discovery.search import minimal_hitting_sets, refine
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.rows import RowEngine
 from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels import hitting_edges, hitting_refine
@@ -32,7 +30,11 @@ from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
 from rowlaw.maintain.rulebook import pack_predicate, read_predicate
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
+from rowlaw.search.bitsets import distinct, without
+from rowlaw.search.hypergraph import MOST_SETS, Hypergraph
+from rowlaw.search.search import minimal_hitting_sets, refine
 from rowlaw.spark.jobs import cores
+from rowlaw.stopping import NEVER
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -94,7 +96,7 @@ class Denying:
     ) -> tuple[Denying, Denials]:
         """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
         cheaper."""
-        engine = Engine(table.relation(), nulls)
+        engine = LocalEngine(table.relation(), nulls)
         found = discover_denials(engine, space, error=error, progress=progress)
         if found.partial:  # nobody stops it but itself
             raise RowlawError("MANY_RULES", most=MOST_SETS)
@@ -245,8 +247,8 @@ class Denying:
             return sets
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
-        engine = Engine(relation, self.atoms.slots.nulls)
-        answers = engine.counterexamples(self.atoms.denials(sets), COUNTEREXAMPLES)
+        engine = RowEngine(relation, self.atoms.slots.nulls)
+        answers = engine.violating_pairs(self.atoms.denials(sets), COUNTEREXAMPLES)
         broken = [rows[found] for found in answers if len(found)]
         if broken:
             pairs = np.concatenate(broken)
@@ -280,7 +282,7 @@ class Denying:
         new, old = distinct(self.edges[fresh]), self.edges[: len(known)][known]
         most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
         some = np.ascontiguousarray(self.sets[::ONE_SET_IN])  # which tell well enough which of the two it is to be
-        if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(hitting_refine.missing(new, 0, some, most)) > most:
+        if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(hitting_refine.missing(new, 0, some, most, NEVER.flag)) > most:
             self._search()
         else:
             self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all

@@ -1,7 +1,7 @@
 """Functional dependencies and order compatibilities that follow a table: the same conversation over difference sets.
 
 Each *target* (a column to be determined, two columns to be in order) asks for the minimal sets of columns that hit all its edges; see
-:mod:`rowlaw.discovery.differences` for what these are. What pairs say is kept in a ledger for all targets together, with witnesses; new
+:mod:`rowlaw.evidence.differences` for what these are. What pairs say is kept in a ledger for all targets together, with witnesses; new
 rows are looked up by the prover, as for denial constraints, and what deletes make possible is validated by context.
 """
 
@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rowlaw.discovery.atoms import ANY
-from rowlaw.discovery.bitsets import distinct, unpack, word_count
-from rowlaw.discovery.hypergraph import Hypergraph
-from rowlaw.discovery.search import minimal_edges, minimal_hitting_sets, refine
-from rowlaw.engine.contexts import Contexts, Question, Target, ask
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.local.contexts import Contexts, ask
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.questions import Question, Target
 from rowlaw.kernels.differences import holds_any
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.prover import EQUAL, Proof, Prover
+from rowlaw.maintain.prover import Proof, Prover
 from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
+from rowlaw.rules.outcomes import ANY, EQUAL_BIT, EQUAL_CODE, HIGHER_CODE, LOWER_CODE
+from rowlaw.search.bitsets import distinct, unpack, word_count
+from rowlaw.search.hypergraph import Hypergraph
+from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
     from rowlaw.maintain.table import GrowingTable
 
 COUNTEREXAMPLES = 10  # pairs asked for per broken law: HyOD section V.C
-LESS, GREATER = 1, 2  # outcomes, as signatures have them
 
 Law = FunctionalDependency | OrderCompatible
 Name = tuple[Target, bytes]
@@ -171,7 +171,7 @@ class Depending:
         """Have what the search proposes validated on all rows, until nothing is broken."""
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
-        engine = Engine(relation, self.cells.slots.nulls)
+        engine = LocalEngine(relation, self.cells.slots.nulls)
         contexts = Contexts(relation, self.cells.slots.nulls, self.names)
         while True:
             asked: dict[tuple[int, ...], list[Name]] = {}
@@ -214,7 +214,7 @@ class Depending:
         outcomes = self.cells.slots.outcomes(self.ledger.signatures[places])
         differing = np.zeros((len(places), self.words), np.uint64)
         for c in range(len(self.names)):
-            differing[:, c // 64] |= (outcomes[:, c] != 0).astype(np.uint64) << np.uint64(c % 64)
+            differing[:, c // 64] |= (outcomes[:, c] != EQUAL_CODE).astype(np.uint64) << np.uint64(c % 64)
         return outcomes, differing
 
     def _unproven(self, proof: Proof, proven: set[Name]) -> tuple[list[Name], np.ndarray]:
@@ -232,7 +232,7 @@ class Depending:
         """What pairs that break laws have in each slot."""
         ops = np.full((len(sets), len(self.names)), ANY, np.uint8)
         for c in range(len(self.names)):
-            ops[sets[:, c // 64] >> np.uint64(c % 64) & np.uint64(1) != 0, c] = EQUAL
+            ops[sets[:, c // 64] >> np.uint64(c % 64) & np.uint64(1) != 0, c] = EQUAL_BIT
         if target.right < 0:
             ops[:, target.left] = int(Op.NE)
         else:
@@ -252,7 +252,7 @@ class Depending:
             good = np.flatnonzero(speaking & (hit == often) & (pairs[:, 0] >= 0))
             if len(good):
                 s, t = pairs[good[0]].tolist()
-                return (t, s) if target.right >= 0 and outcomes[good[0], target.left] == GREATER else (s, t)
+                return (t, s) if target.right >= 0 and outcomes[good[0], target.left] == HIGHER_CODE else (s, t)
         return None
 
     # Compacting, saving, checking
@@ -303,10 +303,11 @@ class Depending:
 def _speaking(target: Target, outcomes: np.ndarray) -> np.ndarray:
     """Which pairs break the law that nothing at all is needed for a target."""
     a = outcomes[:, target.left]
+    a_differs = (a == LOWER_CODE) | (a == HIGHER_CODE)
     if target.right < 0:
-        return (a == LESS) | (a == GREATER)
+        return a_differs
     b = outcomes[:, target.right]
-    both = ((a == LESS) | (a == GREATER)) & ((b == LESS) | (b == GREATER))
+    both = a_differs & ((b == LOWER_CODE) | (b == HIGHER_CODE))
     return both & ((a == b) if target.descending else (a != b))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.ledger import Ledger
+from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 
 SORTED = 256  # rows for which it pays to have those of one group together
 _FIRST = 256  # places of a new table
@@ -119,8 +120,8 @@ class KindIndex:
         """See each of ``rows`` with as many living rows as it takes to know whether it breaks one of the rules, which are given as the
         outcomes they accept in each slot, and are about these columns."""
         rows = self.groups.neighbourly(cells, rows)
-        used = np.flatnonzero((rules != kernels.ANY).any(axis=0))
-        used = used[np.argsort((rules[:, used] == kernels.EQUAL).all(axis=0), kind="stable")]  # rows of a group agree: look at that last
+        used = np.flatnonzero((rules != ANY).any(axis=0))
+        used = used[np.argsort((rules[:, used] == EQUAL_BIT).all(axis=0), kind="stable")]  # rows of a group agree: look at that last
         about = (cells.how.left[used], cells.how.right[used], np.ascontiguousarray(rules[:, used]))
         kinds = (self.kinds.columns, self.kinds.table, self.kinds.following)
         groups = (self.groups.columns, self.groups.table, self.groups.following)

@@ -23,27 +23,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 
-from rowlaw.discovery.atoms import ANY, Atoms
+from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
-from rowlaw.discovery.hypergraph import MOST_SETS
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
 from rowlaw.discovery.together import Dependency, listed
-from rowlaw.engine.engine import Engine
+from rowlaw.discovery.vacuous import not_vacuous, sets_not_vacuous
+from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.denials import Changed, Denying
 from rowlaw.maintain.depending import Depending
 from rowlaw.maintain.judging import Judge, View
+from rowlaw.maintain.living import known_rows
 from rowlaw.maintain.protocol import UpkeepOptions
 from rowlaw.maintain.rulebook import Packed, Terms
 from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
 from rowlaw.maintain.writing import Unwritten, Written
-from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
+from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
+from rowlaw.relation.known import KnownRows
 from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.implication import is_trivial, minimal
 from rowlaw.rules.model import Column, Denial, Key, Kind, Rule
+from rowlaw.rules.outcomes import ANY
+from rowlaw.search.hypergraph import MOST_SETS
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -52,6 +56,8 @@ if TYPE_CHECKING:
 Witness = tuple[int, int] | tuple[()]
 Law = Rule | Written
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
+
+_SPACE = ("columns", "operators_of", "cross", "overlap", "order_strings", "single_row", "constants", "predicates")  # as they are saved
 
 
 class Happened(NamedTuple):
@@ -120,7 +126,7 @@ class Parts:
 class Evolution:
     """Rules that follow a table. The predicate space is that of the table they were first discovered on."""
 
-    def __init__(self, options: UpkeepOptions, parts: Parts, judge: Judge) -> None:
+    def __init__(self, options: UpkeepOptions, parts: Parts, judge: Judge, table: GrowingTable) -> None:
         self.options = options
         self.denying, self.uniques, self.depending = parts.denying, parts.uniques, parts.depending
         self.tolerant = parts.tolerant
@@ -131,6 +137,7 @@ class Evolution:
         self.first = Happenings()  # the rules it was created with
         self._together = Together(parts.names, exact=not options.error)
         self._names = {name: i for i, name in enumerate(parts.names)}
+        self._table, self._known_rows = table, cast("KnownRows | None", None)
 
     @classmethod
     def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress) -> Self:
@@ -145,14 +152,14 @@ class Evolution:
                 parts.uniques = Uniques.create(table, options.nulls) if "key" in others else None
                 parts.depending = Depending.create(table, others, options.nulls) if others - {"key"} else None
         if "dc" in options.kinds:
-            space = predicate_space(table.relation(), options.space)
+            space = predicate_space(LocalEngine(table.relation()).statistics, options.space)
             parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress)
             views[True] = found.atoms, found.evidence
             judge.denials = View.of(*views[True])
         if others:
-            views[False] = same_column_evidence(Engine(table.relation(), options.nulls))
+            views[False] = same_column_evidence(LocalEngine(table.relation(), options.nulls))
             judge.others = View.of(*views[False])
-        made = cls(options, parts, judge)
+        made = cls(options, parts, judge, table)
         with progress.phase("rank"):
             made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
             made.first = made._list_first(views, table.living)
@@ -166,8 +173,14 @@ class Evolution:
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
-        """The minimal sets of columns that are unique."""
-        return self.uniques.minimal if self.uniques is not None else []
+        """The minimal sets of columns that are unique and that two rows could share."""
+        found = [Key(names) for names in self.uniques.minimal] if self.uniques is not None else []
+        return [key.columns for key in not_vacuous(found, self._known)]
+
+    @property
+    def _known(self) -> KnownRows:
+        self._known_rows = self._known_rows or known_rows(self._table, self.options.nulls)
+        return self._known_rows
 
     @property
     def non_keys(self) -> list[tuple[str, ...]]:
@@ -183,12 +196,13 @@ class Evolution:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        names = ("cross", "overlap", "order_strings", "single_row", "constants")
-        return {**{name: getattr(self.options.space, name) for name in names}, "error": self.options.error}
+        return {**self.options.space.settings, "error": self.options.error}
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Evolved:
         """Follow a batch that the table has taken in."""
         inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
+        self._table, self._known_rows = table, None
+        all_listed = len(self._numbers) == len(self._denials)
         witnesses: dict[Name, Witness] = {}
         if self.uniques is not None:
             self.uniques.apply(table, inserted, deleted)
@@ -201,7 +215,7 @@ class Evolution:
         fresh: Mapping[Name, Law] = {}
         if self.denying is not None:
             lost, fresh = self._follow(self.denying.apply(table, inserted, deleted), witnesses)
-        if set(self.options.kinds) - {"dc"}:
+        if set(self.options.kinds) - {"dc"} or not (all_listed and self._known.everything):
             rules, gone = self._listed(), lost
             lost = {name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules}
             fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
@@ -230,16 +244,28 @@ class Evolution:
     def _dependencies(self) -> list[Dependency]:
         if self.tolerant is not None:
             return self.tolerant
-        return [*(Key(names) for names in self.keys), *(self.depending.laws.values() if self.depending is not None else ())]
+        laws = not_vacuous(list(self.depending.laws.values()), self._known) if self.depending is not None else []
+        return [*(Key(names) for names in self.keys), *laws]
 
     def _listed(self) -> dict[Name, Law]:
-        """What is to be listed: no law twice, and none that others imply."""
+        """What is to be listed: no law twice, none that others imply, and none that no rows could break."""
+        names = self._breakable()
         if not set(self.options.kinds) - {"dc"}:
-            return dict(self._denials)
+            return {name: self._denials[name] for name in names}
         changed = self._together.update(self._dependencies)
-        names = list(self._denials)
         news = self._together.denials(names, self._by_column(names), changed, lambda name: cast("Denial", _read(self._denials[name])))
         return {**{rule: rule for rule in self._together.dependencies}, **{name: self._denials[name] for name in news}}
+
+    def _breakable(self) -> list[Name]:
+        """The denial constraints that some rows could break."""
+        names = list(self._denials)
+        if self.denying is None or not names or self._known.everything:
+            return names
+        if not self._by_sets:
+            rules = {_read(law): name for name, law in self._denials.items()}
+            return [rules[rule] for rule in not_vacuous(list(rules), self._known)]
+        kept = sets_not_vacuous(self.denying.atoms.slots.slots, self.denying.ops(self._sets(names)), self._known)
+        return [names[i] for i in np.flatnonzero(kept)]
 
     def _by_column(self, names: Sequence[Name]) -> np.ndarray:
         """For each denial constraint the outcomes it accepts in each column, as far as it compares a column with itself."""
@@ -328,16 +354,14 @@ class Evolution:
 
     def save(self, writer: Writer) -> None:
         """Write rules and evidence. Indexes are made from the table when they are first needed."""
-        space = self.options.space
-        columns = None if space.columns is None else list(space.columns)
-        chosen = {name: " ".join(op.symbol for op in ops) for name, ops in space.operators.items()}
+        space = {"columns": self.options.space.columns, **self.options.space.settings}
         writer.json(
             "options",
             {
                 "kinds": self.options.kinds,
                 "nulls": self.options.nulls,
                 "error": self.options.error,
-                "space": [columns, chosen, space.cross, space.overlap, space.order_strings, space.single_row, space.constants],
+                "space": [space.get(name) for name in _SPACE],
                 "given": self._given,
             },
         )
@@ -365,8 +389,9 @@ class Evolution:
     def load(cls, reader: Reader, table: GrowingTable) -> Self:
         """What was saved, with the table as it was then."""
         saved = reader.json("options")
-        columns, chosen, *rest = saved["space"]
-        space = SpaceOptions(None if columns is None else tuple(columns), {name: operators(text) for name, text in chosen.items()}, *rest)
+        chosen = dict(zip(_SPACE, saved["space"], strict=False))  # states made before `predicates` was an option have one value less
+        columns = chosen.pop("columns")
+        space = SpaceOptions.of(columns=None if columns is None else tuple(columns), **chosen)
         options = UpkeepOptions(tuple(saved["kinds"]), saved["nulls"], saved["error"], space)
         parts = Parts(table.names)
         parts.denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
@@ -378,7 +403,7 @@ class Evolution:
         judge = Judge.load(
             reader.under("judge"), parts.denying.atoms.slots if parts.denying is not None else None, table.names, options.nulls
         )
-        made = cls(options, parts, judge)
+        made = cls(options, parts, judge, table)
         made._given = saved["given"]
         made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
         made._load_list(reader)
@@ -386,8 +411,7 @@ class Evolution:
 
     def _load_list(self, reader: Reader) -> None:
         others = {place: Terms().read(packed) for place, packed in reader.json("others")}
-        ends = np.cumsum(reader.array("lengths")).tolist()
-        data = reader.array("names").tobytes()
+        ends, data = np.cumsum(reader.array("lengths")).tolist(), reader.array("names").tobytes()
         names = iter([data[a:b] for a, b in zip([0, *ends], ends, strict=False)])
         for place, number in enumerate(reader.array("numbers").tolist()):
             self._numbers[others[place] if place in others else next(names)] = number
@@ -402,7 +426,7 @@ class Evolution:
             self.uniques._check(alive)
         if self.depending is not None:
             self.depending._check(alive)
-        rules = [_read(law) for law in self._denials.values()]
+        rules = not_vacuous([_read(law) for law in self._denials.values()], self._known)
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)
         assert {_read(self._law(name)) for name in self._numbers} == set(rules)
@@ -410,7 +434,7 @@ class Evolution:
 
 def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
     """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
-    engine = Engine(table.relation(), options.nulls)
+    engine = LocalEngine(table.relation(), options.nulls)
     found = discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error)
     if found.partial:  # nobody stops it but itself
         raise RowlawError("MANY_RULES", most=MOST_SETS)

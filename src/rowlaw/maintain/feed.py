@@ -13,8 +13,9 @@ from rowlaw.errors import RowlawError
 from rowlaw.maintain.batch import Batch, read_batch
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.relation import encode
-from rowlaw.source import FileSource, open_source
-from rowlaw.source.coerce import is_spark
+from rowlaw.source import FrameSource
+from rowlaw.source.coerce import numbered
+from rowlaw.source.read import read_source
 
 # What feeds write: Delta and Iceberg change data, Debezium, Flink.
 INSERT = ("insert", "i", "+i", "+", "c", "r")
@@ -89,10 +90,10 @@ def _by_row(rows: Batch, what: np.ndarray) -> tuple[Batch, Batch]:
 
 def read_feed(given: Any, table: GrowingTable, **reading: Any) -> pa.Table:
     """A feed in Arrow: a frame of any library, or a path, whose text is read with the types of the table."""
-    if is_spark(given):
-        return given.toArrow()
-    source = open_source(given, **reading)
-    if isinstance(source, FileSource) and source.inferred:
+    source = read_source(given, **reading)
+    if isinstance(source, FrameSource):
+        return numbered(source.frame, source.columns).toArrow().rename_columns(list(source.columns))
+    if source.inferred:
         types = table.arrow_types
         source = replace(source, types={name: types[name] for name in source.columns if name in types})
     with encode(source) as relation:

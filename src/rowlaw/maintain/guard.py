@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rowlaw.engine.engine import Engine, Part
+from rowlaw.engine.local.rows import Part, RowEngine
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Rule
@@ -15,9 +15,9 @@ def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.n
 
     A new row that clashes with an old one goes. Of two new rows that clash the later one goes.
     """
-    bound: list[Rule] = [bind(named.origin or named.rule, table.types) for named in rules]
+    bound: list[Rule] = [bind(named.origin or named.rule, table.types, table.skipped) for named in rules]
     relation = table.relation()
-    engine = Engine(relation, rules.nulls)
+    engine = RowEngine(relation, rules.nulls)
     new = np.searchsorted(relation.table_rows, inserted).astype(np.int32)
     old = np.setdiff1d(np.arange(relation.rows, dtype=np.int32), new)
     bad = np.zeros(relation.rows, bool)

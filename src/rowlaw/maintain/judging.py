@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rowlaw.discovery.atoms import ANY, Atoms
+from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.rank import COVERED_EVIDENCE, SHORTEST, WEIGHTS
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.slots import Slots
 from rowlaw.maintain.cells import loose_slots
 from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
+from rowlaw.rules.outcomes import ANY, accept_encoding
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -50,8 +51,7 @@ class View:
         found = np.ones((len(self.slots), ANY + 1))
         total = max(1, int(self.evidence.counts.sum()))
         for i, ordered in enumerate(self.slots.ordered):
-            # an outcome as written (equal, less or different, greater, unknown) and the bits of the operators that accept it
-            bits = np.array([Op.EQ, Op.LT if ordered else Op.NE, Op.GT, 0])
+            bits = np.array(accept_encoding(ordered=bool(ordered)).numbers)
             for mask in range(ANY):
                 found[i, mask] = self.evidence.counts[bits[outcomes[:, i]] & mask != 0].sum() / total
             found[i, Op.EQ] = max(found[i, Op.EQ], self.repeats[i])

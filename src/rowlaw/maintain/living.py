@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.kernels.sort import sort_keys
+from rowlaw.relation.known import KnownRows
 from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, describe, write_dictionary
-from rowlaw.rules.model import TypeClass
+from rowlaw.rules.model import Nulls, TypeClass
 
 if TYPE_CHECKING:
     from rowlaw.maintain.table import GrowingTable
@@ -89,6 +90,11 @@ class LivingRelation(Relation):
 
     def row_labels(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
         return self._table.row_names(self.table_rows[np.asarray(rows, np.int64)])
+
+
+def known_rows(table: GrowingTable, nulls: Nulls) -> KnownRows:
+    """Which columns are known together in the living rows of a table."""
+    return KnownRows.of(table.names if nulls == "unknown" else (), table.labels, table.living, np.asarray(table.alive))
 
 
 def dense(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,16 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rowlaw.discovery.atoms import ANY
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
 from rowlaw.rules.model import Column, Op
+from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 from rowlaw.spark.jobs import DriverThreads, cores
 
-EQUAL = int(Op.EQ)
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
 KIND_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
 NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
@@ -115,7 +114,7 @@ class Prover:
         """For rules, given as the outcomes they accept in each slot, the columns they ask to be equal, as bits."""
         found = np.zeros(len(ops), np.uint64)
         for i in np.flatnonzero(self._same):
-            found |= np.where(ops[:, i] == EQUAL, self._bits[i], np.uint64(0))
+            found |= np.where(ops[:, i] == EQUAL_BIT, self._bits[i], np.uint64(0))
         return found
 
     def columns(self, ops: np.ndarray) -> np.ndarray:

@@ -16,20 +16,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.discovery.discover import default_kinds
+from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.change import Change
 from rowlaw.maintain.guard import offenders
 from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay
-from rowlaw.maintain.protocol import KINDS, Evolution, Evolved, Happenings, UpkeepOptions
+from rowlaw.maintain.protocol import Evolution, Evolved, Happenings, UpkeepOptions
 from rowlaw.maintain.rulebook import Entry, Rulebook, short
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
-from rowlaw.predicates.space import SpaceOptions, operators, predicate_space
+from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.relation import Relation, encode
 from rowlaw.rules import RuleSet
-from rowlaw.rules.model import Column, Kind, Nulls
+from rowlaw.rules.model import Column, Kind, Nulls, Predicate
 from rowlaw.source import open_source
 from rowlaw.violations.check import rule_set
 
@@ -69,7 +71,7 @@ class Laws:
         table: Any,
         *,
         row_id: str | None = None,
-        kinds: Sequence[Kind] = KINDS,
+        kinds: Sequence[Kind] | None = None,
         nulls: Nulls = "unknown",
         error: float = 0.0,
         columns: Sequence[str] | None = None,
@@ -80,6 +82,7 @@ class Laws:
         single_row: bool = False,
         constants: float | None = None,
         operators_of: Mapping[str, str] | None = None,
+        predicates: Sequence[str | Predicate] | None = None,
         session: SparkSession | None = None,
         progress: bool = True,
         evolution: type[Evolution] | None = None,
@@ -95,12 +98,19 @@ class Laws:
             As in :func:`rowlaw.discover`. The types are fixed from here on; a batch may have other columns only if ``columns`` are given.
         row_id
             The column that names the rows: unique, never null, and not part of any rule. Without one, rows are deleted by all their values.
-        kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of
+        kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of, predicates
             As in :func:`rowlaw.discover`. The predicate space is that of the first table, from here on.
         """
-        chosen = {name: operators(text) for name, text in (operators_of or {}).items()}
-        space = SpaceOptions(None, chosen, cross, overlap, order_strings, single_row, constants)
-        options = UpkeepOptions(tuple(kinds), nulls, error, space)
+        space = SpaceOptions.of(
+            operators_of=operators_of,
+            predicates=predicates,
+            cross=cross,
+            overlap=overlap,
+            order_strings=order_strings,
+            single_row=single_row,
+            constants=constants,
+        )
+        options = UpkeepOptions(tuple(default_kinds(space) if kinds is None else kinds), nulls, error, space)
         shown = Progress(quiet=not progress)
         wanted = None if columns is None else list(dict.fromkeys([*([row_id] if row_id is not None else []), *columns]))
         Store.check_vacant(path)
@@ -393,7 +403,7 @@ def _uncollected() -> Iterator[None]:
 def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:
     """Columns that rules may compare with each other, directly or through others."""
     groups: list[set[str]] = []
-    for p in predicate_space(relation, space):
+    for p in predicate_space(RelationStatistics(relation), space):
         if isinstance(p.right, Column) and p.left.name != p.right.name:
             names = {p.left.name, p.right.name}
             groups = [*(g for g in groups if not g & names), names.union(*(g for g in groups if g & names))]
@@ -406,18 +416,7 @@ def _entries(born: Happenings, batch: int, book: Rulebook) -> Iterator[Entry]:
 
 
 def _written(options: UpkeepOptions) -> dict[str, Any]:
-    space = options.space
-    return {
-        "kinds": list(options.kinds),
-        "nulls": options.nulls,
-        "error": options.error,
-        "cross": space.cross,
-        "overlap": space.overlap,
-        "order_strings": space.order_strings,
-        "single_row": space.single_row,
-        "constants": space.constants,
-        "operators": {name: " ".join(op.symbol for op in ops) for name, ops in space.operators.items()},
-    }
+    return {"kinds": list(options.kinds), "nulls": options.nulls, "error": options.error, **options.space.settings}
 
 
 def _line(record: BatchRecord) -> dict[str, Any]:

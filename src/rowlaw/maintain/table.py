@@ -76,10 +76,12 @@ class GrowingTable:
         *,
         row_id: str | None = None,
         others: bool = False,
+        skipped: Mapping[str, RowlawError] | None = None,
     ) -> None:
         self.columns = tuple(columns)
         self.row_id = row_id
         self.others = others  # whether a batch may have other columns, which are left out
+        self.skipped = dict(skipped or {})  # columns of the first table that could not be compared: batches may have them too
         self._index = {column.name: i for i, column in enumerate(self.columns)}
         self._labels = list(labels)
         self._deaths = deaths
@@ -106,7 +108,7 @@ class GrowingTable:
             found |= _added(dictionary, {c.name: kept[c.name] for c in columns if c.scale == scale})[0]
         labels = [MemoryArray(np.append(found[c.name], np.int32(NULL))[relation.codes(c.name)]) for c in columns]
         none = MemoryArray(np.zeros(0, np.int32))
-        return GrowingTable(columns, labels, none, dictionaries, row_id=relation.row_id, others=others)
+        return GrowingTable(columns, labels, none, dictionaries, row_id=relation.row_id, others=others, skipped=relation.skipped)
 
     def __repr__(self) -> str:
         return f"GrowingTable({self.living:,} rows, {len(self.columns)} columns: {', '.join(self.names)})"
@@ -196,7 +198,7 @@ class GrowingTable:
             if isinstance(given, (list, tuple, set, frozenset, range, np.ndarray)):
                 given = self._ids(list(given))
             return read_batch(given, self.arrow_types, columns=[self.row_id], others=True, **reading)
-        return read_batch(given, self.arrow_types, others=self.others, **reading)
+        return read_batch(given, self.arrow_types, others=self.others, skipped=self.skipped, **reading)
 
     def _ids(self, ids: list[Any]) -> pa.Table:
         assert self.row_id is not None
@@ -341,6 +343,7 @@ class GrowingTable:
             "sizes": [dictionary.size for dictionary in self._dictionaries],
             "row_id": self.row_id,
             "others": self.others,
+            "skipped": {name: [error.condition, error.parameters] for name, error in self.skipped.items()},
         }
 
     @staticmethod
@@ -355,9 +358,9 @@ class GrowingTable:
             kept = form([c.arrow_type for c in columns if c.scale == scale])
             runs = tuple(_load_run(reader.under(f"scale-{scale}/run-{number}"), number, kept) for number in numbers)
             dictionaries.append(Dictionary(runs, facts["sizes"][scale], facts["next_runs"][scale]))
-        return GrowingTable(
-            columns, labels, store.growing(f"{prefix}/deaths"), dictionaries, row_id=facts["row_id"], others=facts["others"]
-        )
+        skipped = {name: RowlawError(condition, **given) for name, (condition, given) in facts.get("skipped", {}).items()}
+        deaths = store.growing(f"{prefix}/deaths")
+        return GrowingTable(columns, labels, deaths, dictionaries, row_id=facts["row_id"], others=facts["others"], skipped=skipped)
 
     def _check(self) -> None:
         """Every invariant."""

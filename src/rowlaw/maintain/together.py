@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from rowlaw.discovery.atoms import ANY
 from rowlaw.discovery.together import Dependency, Implied, follows_from_one
 from rowlaw.kernels import together as kernels
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, OrderCompatible
+from rowlaw.rules.outcomes import ANY
 
 N = TypeVar("N")
 MOST_COLUMNS = 64  # that fit into a word

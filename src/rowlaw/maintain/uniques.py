@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rowlaw.discovery.bitsets import distinct, pack, unpack, word_count
-from rowlaw.discovery.hypergraph import Hypergraph
-from rowlaw.discovery.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.equality import EqualityIndex
 from rowlaw.maintain.living import dense
 from rowlaw.rules.model import Nulls
+from rowlaw.search.bitsets import distinct, pack, unpack, word_count
+from rowlaw.search.hypergraph import Hypergraph
+from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer

@@ -1,27 +1,22 @@
 """Which predicates discovery may use (Hydra section 7.1, IncDC section 3).
 
 Comparing any column with any other would give rules that are true by accident of units. So two columns are compared only if
-they share values, and by order only if they are of one magnitude.
+they share values, and by order only if they are of one magnitude. A user who knows better gives the predicates.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cache, partial
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from rowlaw.engine.protocol import Statistics
 from rowlaw.errors import RowlawError, nearest
-from rowlaw.relation.align import common_scale
-from rowlaw.relation.relation import Relation
+from rowlaw.rules.bind import bind_predicate
 from rowlaw.rules.model import Column, Constant, Op, Operand, Predicate
+from rowlaw.rules.parse import Parsed, parse_predicate
 
 ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
@@ -39,7 +34,8 @@ class SpaceOptions:
     ``columns``: the columns to use (all). ``operators``: for a column, the operators to use (those of its type).
     ``cross``: compare different columns. ``overlap``: the share of distinct values two columns must have in common.
     ``order_strings``: order texts too. ``single_row``: also predicates about one row. ``constants``: the share of rows
-    that must have a value for it to be used as a literal (None: no literals).
+    that must have a value for it to be used as a literal (None: no literals). ``predicates``: the whole space, instead of one
+    derived from the columns; see :func:`read_predicates`.
     """
 
     columns: tuple[str, ...] | None = None
@@ -49,29 +45,89 @@ class SpaceOptions:
     order_strings: bool = False
     single_row: bool = False
     constants: float | None = None
+    predicates: tuple[Parsed, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("overlap", "constants"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
                 raise RowlawError("BAD_OPTION", option=name, value=value, problem="a share from 0 to 1")
+        if self.predicates is None:
+            return
+        if not self.predicates:
+            raise RowlawError("BAD_OPTION", option="predicates", value=[], problem="give at least one predicate, or leave the option out")
+        defaults = {f.name: f.default for f in fields(SpaceOptions)} | {"operators": {}}
+        for name in ("operators", "cross", "overlap", "single_row", "constants"):
+            value = getattr(self, name)
+            if value != defaults[name]:
+                option = "operators_of" if name == "operators" else name
+                problem = "the given predicates are the whole predicate space; leave one of the two options out"
+                raise RowlawError("BAD_OPTION", option=option, value=value, problem=problem)
+
+    @staticmethod
+    def of(
+        *,
+        operators_of: Mapping[str, str] | None = None,
+        predicates: str | Predicate | Iterable[str | Predicate] | None = None,
+        **others: Any,
+    ) -> SpaceOptions:
+        """The options as a user spells them: operators and predicates as texts.
+
+        >>> options = SpaceOptions.of(predicates=["s.a < t.a", "s.b = t.b"])
+        >>> options == SpaceOptions.of(**options.settings)
+        True
+        """
+        operators_by_column = {name: operators(text) for name, text in (operators_of or {}).items()}
+        return SpaceOptions(operators=operators_by_column, predicates=read_predicates(predicates), **others)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options as a rule file keeps them: arguments of :meth:`of`, and of :func:`rowlaw.discover`."""
+        names = ("cross", "overlap", "order_strings", "single_row", "constants")
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        if self.operators:
+            found["operators_of"] = {name: " ".join(op.symbol for op in ops) for name, ops in self.operators.items()}
+        if self.predicates is not None:
+            found["predicates"] = [str(parsed.comparisons[0].predicate) for parsed in self.predicates]
+        return found
 
 
-def predicate_space(relation: Relation, options: SpaceOptions | None = None) -> tuple[Predicate, ...]:
-    """The predicates of a relation, closed under exchange of ``s`` and ``t``.
+def read_predicates(predicates: str | Predicate | Iterable[str | Predicate] | None) -> tuple[Parsed, ...] | None:
+    """Parse the predicates that a user gave as texts or as :class:`rowlaw.rules.Predicate`.
 
-    >>> from rowlaw.relation import encode
+    >>> read_predicates(["s.zip == t"])
+    Traceback (most recent call last):
+    rowlaw.errors.RowlawError: RULE_SYNTAX: expected '.', found the end of the predicate
+      | s.zip == t
+      |           ^
+    """
+    if predicates is None:
+        return None
+    given = [predicates] if isinstance(predicates, str | Predicate) else list(predicates)
+    for item in given:
+        if not isinstance(item, str | Predicate):
+            raise RowlawError("BAD_OPTION", option="predicates", value=item, problem="a predicate is a text such as 's.zip = t.zip'")
+    return tuple(parse_predicate(str(item)) for item in given)
+
+
+def predicate_space(statistics: Statistics, options: SpaceOptions | None = None) -> tuple[Predicate, ...]:
+    """The predicates of a table, closed under exchange of ``s`` and ``t``.
+
+    >>> import pyarrow as pa
+    >>> from rowlaw.engine.open import open_local
     >>> from rowlaw.source import open_source
-    >>> relation = encode(open_source(pa.table({"city": ["a", "b"], "low": [1, 2], "high": [2, 1]})))
-    >>> len(predicate_space(relation, SpaceOptions(cross=False))), len(predicate_space(relation))
+    >>> table = open_local(open_source(pa.table({"city": ["a", "b"], "low": [1, 2], "high": [2, 1]}))).statistics
+    >>> len(predicate_space(table, SpaceOptions(cross=False))), len(predicate_space(table))
     (14, 26)
     """
     chosen = options or SpaceOptions()
-    names = list(chosen.columns) if chosen.columns is not None else [c.name for c in relation.columns if c.name != relation.row_id]
+    if chosen.predicates is not None:
+        return _given_space(statistics, chosen.predicates)
+    names = list(chosen.columns) if chosen.columns is not None else [c.name for c in statistics.columns if c.name != statistics.row_id]
     for name in (*names, *chosen.operators):
-        relation.index(name)  # an unknown name is an error here
-    kinds = {name: relation.column(name).type for name in names}
-    pairs = _Pairs(relation)
+        statistics.column(name)  # an unknown name is an error here
+    kinds = {name: statistics.column(name).type for name in names}
+    pairs = _Pairs(statistics)
     ordered = {name for name, kind in kinds.items() if kind in ORDERED_TYPES or (kind == "text" and chosen.order_strings)}
     found: list[Predicate] = []
 
@@ -101,40 +157,31 @@ def predicate_space(relation: Relation, options: SpaceOptions | None = None) -> 
                 add(Column("t", a), ops, Column("t", b))
     if chosen.constants is not None:
         for name in names:
-            for value in frequent_values(relation, name, chosen.constants):
+            for value in _literals(statistics, name, chosen.constants):
                 for row in ("s", "t"):
                     add(Column(row, name), operators(name, name in ordered), Constant(value))  # type: ignore[arg-type]
     return tuple(found)
 
 
-def shared_values(left: pa.Array, right: pa.Array) -> float:
-    """The share of distinct values that two columns have in common, of the larger number of them.
-
-    >>> shared_values(pa.array([1, 2, 3]), pa.array([3.0, 4.0]))
-    0.3333333333333333
-    """
-    if not len(left) or not len(right):
-        return 0.0
-    fewer, more = sorted((left, right), key=len)
-    if fewer.type == more.type:
-        return pc.sum(pc.is_in(fewer, value_set=more)).as_py() / len(more)  # type: ignore[no-any-return]
-    a, b = common_scale(fewer, more)
-    return len(np.intersect1d(a, b, assume_unique=True)) / len(more)
+def _given_space(statistics: Statistics, predicates: Iterable[Parsed]) -> tuple[Predicate, ...]:
+    """The predicates that a user gave, each with its exchange of ``s`` and ``t``: rules are minimal only up to that exchange."""
+    types = {column.name: column.type for column in statistics.columns}
+    bound = [bind_predicate(parsed, types) for parsed in predicates]
+    return tuple(dict.fromkeys(both for p in bound for both in (p, p.exchanged)))
 
 
 class _Pairs:
-    """What is asked about pairs of columns. Of a thousand columns there are half a million pairs: each column is looked at once."""
+    """What is asked about pairs of columns."""
 
-    def __init__(self, relation: Relation) -> None:
-        self._relation = relation
-        self._values = cache(relation.dictionary)
-        self._mean = cache(partial(_mean, relation))
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self._mean = statistics.mean
 
     def share_enough(self, a: str, b: str, overlap: float) -> bool:
         """Whether two columns share so many of their values: where one has far fewer of them, they cannot."""
-        fewer, more = sorted((self._relation.column(a).distinct, self._relation.column(b).distinct))
+        fewer, more = sorted((self._statistics.column(a).distinct, self._statistics.column(b).distinct))
         most = fewer / more if more else 0.0
-        return most >= overlap and shared_values(self._values(a), self._values(b)) >= overlap
+        return most >= overlap and self._statistics.shared_values(a, b) >= overlap
 
     def near_means(self, a: str, b: str) -> bool:
         """Whether the means of two number columns are within one order of magnitude: floats decide unless it is close."""
@@ -153,33 +200,9 @@ class _Pairs:
         return bool((x > 0) == (y > 0) and abs(x) <= MAGNITUDE * abs(y) and abs(y) <= MAGNITUDE * abs(x))
 
 
-def _mean(relation: Relation, name: str, *, exact: bool) -> Any:
-    """The mean of a column over its finite values, weighted by how often each occurs; None if it has none."""
-    codes = relation.codes(name)
-    counts = np.bincount(codes[codes >= 0], minlength=relation.column(name).distinct)
-    dictionary = relation.dictionary(name)
-    if exact or pa.types.is_decimal(dictionary.type):
-        values = dictionary.to_pylist()
-        finite = [(Fraction(v), int(n)) for v, n in zip(values, counts, strict=True) if math.isfinite(v)]
-        total = sum(n for _, n in finite)
-        return sum((v * n for v, n in finite), Fraction(0)) / total if total else None
-    numbers = dictionary.to_numpy(zero_copy_only=False).astype(np.float64)
-    known = np.isfinite(numbers)
-    if not counts[known].sum():
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.abs(numbers[known]) @ counts[known]
-        mean = float(numbers[known] @ counts[known] / counts[known].sum())
-        # values that cancel leave a mean that is rounding error
-        return mean if abs(mean) * counts[known].sum() > 1e-6 * spread else float("nan")
-
-
-def frequent_values(relation: Relation, name: str, share: float) -> list[Any]:
+def _literals(statistics: Statistics, name: str, share: float) -> list[Any]:
     """The values that at least this share of the rows have, for use as literals (C-FASTDC's support threshold)."""
-    codes = relation.codes(name)
-    counts = np.bincount(codes[codes >= 0], minlength=relation.column(name).distinct)
-    often = np.flatnonzero((counts >= share * relation.rows) & (counts > 0))
-    values = relation.dictionary(name).take(pa.array(often)).to_pylist()
+    values = statistics.frequent_values(name, share)
     return [v for v in values if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > LONGEST)]
 
 

@@ -94,8 +94,11 @@ class MergedColumn:
     maps: tuple[np.ndarray, ...]  # each ends with -1, which is where the local code -1 looks
 
 
-def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool) -> MergedColumn:
-    """Merge the distinct values of all splits of a column; texts get the type they have (``infer``) or are ``wanted`` to have."""
+def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool, *, zones: bool = True) -> MergedColumn:
+    """Merge the distinct values of all splits of a column; texts get the type they have (``infer``) or are ``wanted`` to have.
+
+    ``zones``: whether texts that are wanted as timestamps may have a zone.
+    """
     sizes = [len(part) for part in parts]
     values = pa.concat_arrays(parts) if len(parts) != 1 else parts[0]
     numbers: np.ndarray | None = None  # where each value of `parts` is found in `values`
@@ -103,9 +106,9 @@ def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool) ->
         encoded = values.dictionary_encode()
         numbers, values = encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary
     if infer:
-        values = typed(values, wanted)
+        values = typed(values, wanted, zones=zones)
     elif wanted is not None:
-        values = typed(values, wanted) if pa.types.is_large_string(values.type) else converted(values, wanted)
+        values = typed(values, wanted, zones=zones) if pa.types.is_large_string(values.type) else converted(values, wanted)
     if pa.types.is_floating(values.type):
         values = _plain_floats(pa.chunked_array([values])).combine_chunks()
     ordered, ranks = _ranked(values)

@@ -23,15 +23,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.errors import RowlawError, nearest
+from rowlaw.errors import RowlawError, no_column
+from rowlaw.output import drafts
 from rowlaw.relation.columns import local_column, merge
 from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, describe, write_dictionary
+from rowlaw.source.coerce import numbered
 from rowlaw.source.csv import CsvSplit, find_value
 from rowlaw.source.files import MemorySplit
 from rowlaw.source.source import FileSource, FrameSource, Source, Split
 from rowlaw.spark.jobs import DriverThreads, SparkTasks, Workers
 from rowlaw.spark.session import cluster
 from rowlaw.spark.ship import SharedFolder, seen_by_all
+from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,27 +98,31 @@ def encode(
     session: SparkSession | None = None,
     workers: Workers | None = None,
     folder: str | os.PathLike[str] | None = None,
+    stop: Stop = NEVER,
 ) -> Relation:
     """The encoded relation of a source.
 
     Files and frames in memory are encoded by the driver's threads; Spark frames and, on a cluster, large files by Spark tasks.
     ``folder`` is where the relation is kept; without one it is scratch that goes with the relation. Near-linear in the rows.
+    Raises ``Stopped`` soon after ``stop`` is requested.
     """
     if row_id is not None and row_id not in source.columns:
-        raise RowlawError("UNKNOWN_COLUMN", column=row_id, hint=nearest(row_id, source.columns))
+        raise no_column(row_id, source.columns, source.skipped)
     workers = workers or _workers(source, session)
     home = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="rowlaw-", dir=os.environ.get("ROWLAW_SCRATCH")))
+    if folder is None:
+        drafts.add(str(home))
     home.mkdir(parents=True, exist_ok=True)
     scratch = SharedFolder.make(Path(tempfile.mkdtemp(prefix="parts-", dir=home)))
     try:
         shared = not isinstance(workers, SparkTasks) or seen_by_all(workers.session, Path(scratch.path))
         read = _read_frame if isinstance(source, FrameSource) else _read_splits
-        parts = read(source, scratch, workers, shared)  # type: ignore[arg-type]
+        parts = read(source, scratch, workers, shared, stop)  # type: ignore[arg-type]
         rows = sum(part.rows for part in parts[0])
         if rows > MOST_ROWS:
             raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")
-        columns = _merge_columns(source, parts, rows, home, workers if shared else DriverThreads())
-        relation = Relation(home, rows, columns, row_id=row_id, owned=folder is None)
+        columns = _merge_columns(source, parts, rows, home, workers if shared else DriverThreads(), stop)
+        relation = Relation(home, rows, columns, row_id=row_id, owned=folder is None, skipped=source.skipped)
         _check_row_id(relation)
         return relation
     except BaseException as error:
@@ -125,6 +132,7 @@ def encode(
             raise RowlawError("NO_ROOM", path=str(home.parent), problem=os.strerror(error.errno)) from error
         raise
     finally:
+        drafts.discard(str(home))  # from here on the relation takes care of it
         shutil.rmtree(scratch.path, ignore_errors=True)
 
 
@@ -143,7 +151,7 @@ class _ReadTask:
     name: str
 
 
-def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, shared: bool) -> list[list[_Part]]:
+def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop) -> list[list[_Part]]:
     """The parts of each column, in the order of the splits."""
     splits = source.splits
     if isinstance(workers, SparkTasks):
@@ -161,9 +169,9 @@ def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, sh
         return [_keep(table.column(i), f"{task.name}-{i}", scratch) for i in range(len(task.columns))]
 
     if isinstance(workers, SparkTasks):
-        results = workers.map(read, tasks, f"read {source.name}", taken=None if shared else partial(_stored, scratch))
+        results = workers.map(read, tasks, f"read {source.name}", taken=None if shared else partial(_stored, scratch), stop=stop)
     else:
-        results = workers.map(read, tasks, f"read {source.name}")
+        results = workers.map(read, tasks, f"read {source.name}", stop=stop)
     parts: dict[str, list[_Part]] = {name: [] for name in source.columns}
     for task, found in zip(tasks, results, strict=True):
         for name, part in zip(task.columns, found, strict=True):
@@ -182,7 +190,7 @@ def _stored(scratch: SharedFolder, parts: list[_Part]) -> list[_Part]:
     return [part.stored(scratch.path) for part in parts]
 
 
-def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers, shared: bool) -> list[list[_Part]]:
+def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop) -> list[list[_Part]]:
     names = source.columns
     assert isinstance(workers, SparkTasks)
 
@@ -195,11 +203,8 @@ def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers, sh
             number = context.partitionId() << 32 | chunk
             yield number, [_keep(table.column(i), f"{number}-{i}", scratch) for i in range(len(names))]
 
-    # By position: a name with dots or backticks in it would have to be quoted for Spark.
-    frame = source.frame
-    frame = frame if list(frame.columns) == list(names) else frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
-    numbered = frame.toDF(*(f"c{i}" for i in range(len(names))))
-    results = workers.over(numbered, read, f"read {source.name}", taken=None if shared else partial(_stored, scratch))
+    taken = None if shared else partial(_stored, scratch)
+    results = workers.over(numbered(source.frame, names), read, f"read {source.name}", taken=taken, stop=stop)
     found = sorted(results, key=lambda pair: pair[0])
     empty = [_keep(pa.chunked_array([], field.type), "empty", scratch) for field in source.schema]
     return [[part[i] for _, part in found] or [empty[i]] for i in range(len(names))]
@@ -237,7 +242,7 @@ class _MergeTask:
     infer: bool
 
 
-def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Path, workers: Workers) -> list[RelationColumn]:
+def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Path, workers: Workers, stop: Stop) -> list[RelationColumn]:
     path = home / CODES_FILE
     _allocate(path, 4 * rows * len(parts))
     infer = isinstance(source, FileSource) and source.inferred
@@ -260,7 +265,7 @@ def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Pa
     tasks.sort(key=lambda task: -sum(os.path.getsize(f"{p.path}.values") if p.path else 0 for p in task.parts))
     in_hand = any(part.data is not None for column in parts for part in column)
     try:
-        found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}")
+        found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}", stop=stop)
     except RowlawError as error:
         raise placed(error, source) from None
     return [column for _, column in sorted(zip((t.index for t in tasks), found, strict=True), key=lambda pair: pair[0])]

@@ -8,20 +8,24 @@ costs a merge of two sorted dictionaries (see docs/decisions/0001).
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
+import tempfile
 import uuid
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rowlaw.errors import RowlawError, nearest
+from rowlaw.errors import RowlawError, no_column
 from rowlaw.relation.align import common_scale, position
 from rowlaw.rules.model import TypeClass
 from rowlaw.source.types import type_class
@@ -53,14 +57,25 @@ class Relation:
     [{'zip': '07030', 'pop': 7}, {'zip': '10001', 'pop': None}]
     """
 
+    skipped: Mapping[str, RowlawError] = MappingProxyType({})  # columns of the source that cannot be compared, and why
+
     def __init__(
-        self, folder: Path, rows: int, columns: Sequence[RelationColumn], *, row_id: str | None = None, owned: bool = False
+        self,
+        folder: Path,
+        rows: int,
+        columns: Sequence[RelationColumn],
+        *,
+        row_id: str | None = None,
+        owned: bool = False,
+        skipped: Mapping[str, RowlawError] = skipped,
     ) -> None:
         self.folder = folder
         self.rows = rows
         self.columns = tuple(columns)
         self.row_id = row_id
+        self.skipped = skipped
         self._index = {column.name: i for i, column in enumerate(self.columns)}
+        self._kept: Relation | None = None
         # an owned folder is scratch: it goes when the relation does, even if nobody calls close()
         self._cleanup = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True) if owned else None
 
@@ -79,6 +94,20 @@ class Relation:
             self.__dict__.pop(made, None)
         if self._cleanup is not None:
             self._cleanup()
+
+    def kept(self) -> Relation:
+        """The same relation in files of its own, which stay until the process ends: for lazy frames, whose last use nobody can know.
+
+        The files are links to these, so nothing is copied.
+        """
+        if self._kept is None:
+            folder = Path(tempfile.mkdtemp(prefix="rowlaw-kept-", dir=self.folder.parent))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            for file in self.folder.iterdir():
+                if file.is_file():
+                    os.link(file, folder / file.name)
+            self._kept = Relation(folder, self.rows, self.columns, row_id=self.row_id)
+        return self._kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Workers get the relation by its folder: they map the same pages, and keep what they have made of them from task to task."""
@@ -113,7 +142,7 @@ class Relation:
 
     def index(self, name: str) -> int:
         if name not in self._index:
-            raise RowlawError("UNKNOWN_COLUMN", column=name, hint=nearest(name, self._index))
+            raise no_column(name, self._index, self.skipped)
         return self._index[name]
 
     def column(self, name: str) -> RelationColumn:

@@ -7,8 +7,6 @@ import platform
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rowlaw import __version__
 from rowlaw.discovery import Discovery
 from rowlaw.report.graph import STATUSES, dependency_graph
@@ -16,7 +14,6 @@ from rowlaw.report.limits import Limits
 from rowlaw.report.plots import plot, table_sample
 from rowlaw.rules import NamedRule, Nulls, RuleSet, english, sql
 from rowlaw.violations import Result
-from rowlaw.violations.clashes import Clashes
 from rowlaw.violations.sides import Clash, printed, side_by_side
 
 if TYPE_CHECKING:
@@ -28,34 +25,30 @@ EACH = 2  # pairs of one row: several rows that are wrong say more than one
 
 def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
     """The document of a check."""
-    relation = result.engine.relation
-    ordered = sorted(result.verdicts, key=lambda v: (STATUSES.index(v.status), -v.violations))
+    ordered = sorted(enumerate(result.verdicts), key=lambda pair: (STATUSES.index(pair[1].status), -pair[1].violations))
     shown = ordered[: limits.rules]
+    types = result.engine.types
     rules, pictured = [], []
-    for number, verdict in enumerate(shown):
-        entry = _rule(verdict.named, result.engine.nulls, with_sql=number < limits.sql_rules)
+    for place, (number, verdict) in enumerate(shown):
+        entry = _rule(verdict.named, result.engine.nulls, with_sql=place < limits.sql_rules)
         entry |= {"status": verdict.status, "violations": verdict.violations, "rows": verdict.rows, "error": verdict.error}
-        if verdict.violations and number < limits.clash_rules:
-            clashes = Clashes(result.engine, verdict.id, verdict.rule, verdict.found)
-            s, t = clashes.worst(limits.clashes, each=EACH)
-            entry["clashes"] = [_clash(clash, limits.cell) for clash in side_by_side(clashes, s, t)]
-            entry["plot"] = plot(verdict.rule, relation, s, t)
+        if verdict.violations and place < limits.clash_rules:
+            listed = result.findings.first(number, limits.clashes, each=EACH)
+            clashes = side_by_side(verdict.rule, listed, result.engine.nulls)
+            entry["clashes"] = [_clash(clash, limits.cell) for clash in clashes]
+            entry["plot"] = plot(verdict.rule, types, listed)
             pictured.append(entry["plot"])
         rules.append(entry)
-    columns = [c.name for c in relation.columns]
-    involved = np.zeros(relation.rows, bool)
-    for verdict in result.verdicts:
-        involved[verdict.found.rows] = True
-    return _document(rules, [v.named for v in shown], columns, limits, facts) | {
+    return _document(rules, [verdict.named for _, verdict in shown], list(types), limits, facts) | {
         "kind": "check",
-        "table_rows": relation.rows,
+        "table_rows": result.table_rows,
         "nulls": result.engine.nulls,
         "counts": _counts([v.status for v in result.verdicts]),
         "total_rules": len(result.verdicts),
         "violations": sum(v.violations for v in result.verdicts),
-        "rows_involved": int(involved.sum()),
+        "rows_involved": result.findings.rows_involved,
         "seconds": {name: round(value, 3) for name, value in result.seconds.items()},
-        "sample": table_sample(relation, pictured, limits.sample),
+        "sample": table_sample(result.engine, pictured, limits.sample),
         "worst": _worst(result, limits),
     }
 
@@ -157,29 +150,15 @@ def _clash(clash: Clash, cell: int) -> dict[str, Any]:
 
 def _worst(result: Result, limits: Limits) -> dict[str, Any]:
     """The rows in most violations: how many, of which rules, and what they hold in the columns of broken rules."""
-    relation = result.engine.relation
-    tally = np.zeros(relation.rows, np.int64)
-    for verdict in result.verdicts:
-        tally[verdict.found.rows] += verdict.found.per_row
-    rows = np.argsort(-tally, kind="stable")[: limits.worst]
-    rows = rows[tally[rows] > 0]
     broken = [v for v in result.verdicts if v.violations]
     columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:12]
-    values = relation.decode(rows, columns).to_pylist() if len(rows) and columns else [{} for _ in rows]
-    labels = relation.row_labels(rows).to_pylist()
-    found = []
-    for row, label, record in zip(rows.tolist(), labels, values, strict=True):
-        rules: list[tuple[str, int]] = []
-        for verdict in broken:
-            at = int(np.searchsorted(verdict.found.rows, row))
-            if at < verdict.rows and verdict.found.rows[at] == row:
-                rules.append((verdict.id, int(verdict.found.per_row[at])))
-        rules.sort(key=lambda pair: -pair[1])
-        shown = [printed(record[name], limits.cell) for name in columns]
-        found.append(
-            {"row": printed(label, limits.cell), "pairs": int(tally[row]), "rules": rules[:8], "more": len(rules[8:]), "values": shown}
-        )
-    return {"columns": columns, "rows": found}
+    rows = []
+    for worst in result.findings.worst(limits.worst, columns):
+        rules = sorted(((result.verdicts[number].id, pairs) for number, pairs in worst.pairs_of.items()), key=lambda pair: -pair[1])
+        values = [printed(value, limits.cell) for value in worst.values]
+        row = {"row": printed(worst.row, limits.cell), "pairs": worst.pairs, "rules": rules[:8], "more": len(rules[8:])}
+        rows.append(row | {"values": values})
+    return {"columns": columns, "rows": rows}
 
 
 def _document(

@@ -7,35 +7,35 @@ comparisons does, how it is checked, and what it is in words and in SQL.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.deadline import Deadline
 from rowlaw.discovery.discover import run as discover_run
 from rowlaw.discovery.rank import WEIGHTS, Rank, rank, same_column_evidence
 from rowlaw.discovery.together import most_specific
-from rowlaw.engine.engine import Engine, Found
+from rowlaw.discovery.vacuous import not_vacuous
+from rowlaw.engine.answers import Removal, RuleCount
+from rowlaw.engine.open import open_local
+from rowlaw.engine.plans import RulePlan
+from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.tiles import all_pairs, evidence_of_pairs
+from rowlaw.evidence.tiles import random_evidence
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
-from rowlaw.relation import Relation, encode
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, english, implies, sql
 from rowlaw.rules.model import Denial, Kind, Op, Predicate, Rule
 from rowlaw.source import open_source
 from rowlaw.violations.check import rule_set
 from rowlaw.violations.check import run as check_run
-from rowlaw.violations.removal import LISTED, Removal, rows_to_remove
 from rowlaw.violations.sides import Clash
 
 FEW_ROWS = 5_000  # all their pairs are looked at for ranking a denial constraint
-RANDOM_PAIRS = 20_000  # looked at otherwise
 SHOWN_ROWS = 10  # rows to remove that are named
 STRONGER = 3  # rules named of those that say more
+LISTED = 1 << 20  # violations of a rule without one of its comparisons, above which its rows to remove are not sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +57,22 @@ class Explanation:
     rule: Rule  # as bound to the table
     nulls: Nulls
     rows: int
-    found: Found = field(repr=False)
+    count: RuleCount
     rank: Rank | None
     place: int | None  # among `total` rules, from 1
     total: int
     stronger: tuple[NamedRule, ...]  # rules of the list that say this and more
     clashes: tuple[Clash, ...]
     removal: Removal
-    removed_labels: tuple[Any, ...]
     shorter: tuple[Shorter, ...]
-    plan: str
+    plan: RulePlan
     sql: str
     partial: bool = False  # the list of rules was cut by a time limit
+    vacuous: bool = False  # no rows could break it, whatever their values: then it is not listed
 
     @property
     def holds(self) -> bool:
-        return not self.found.pairs
+        return not self.count.pairs
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document of ``rowlaw explain --format json``."""
@@ -85,8 +85,8 @@ class Explanation:
             "denials": [str(d) for d in self.rule.denials],
             "nulls": self.nulls,
             "table_rows": self.rows,
-            "violations": self.found.pairs,
-            "rows": len(self.found.rows),
+            "violations": self.count.pairs,
+            "rows": self.count.rows,
             "place": self.place,
             "total": self.total,
             "partial": self.partial,
@@ -100,12 +100,12 @@ class Explanation:
                 "reason": facts.reason(self.rule.denials[0]),
             },
             "implied_by": [{"id": r.id, "rule": str(r.rule)} for r in self.stronger],
-            "remove": {"rows": len(self.removal), "exact": self.removal.exact, "some": list(self.removed_labels)},
+            "remove": {"rows": self.removal.count, "exact": self.removal.exact, "some": list(self.removal.first)},
             "near_misses": [
                 {"rule": str(s.rule), "without": s.dropped, "violations": s.violations, "remove": s.removal, "exact": s.exact}
                 for s in self.shorter
             ],
-            "plan": self.plan,
+            "plan": self.plan.to_dict(),
             "sql": self.sql,
         }
 
@@ -147,68 +147,60 @@ def explain(
     >>> import pyarrow as pa
     >>> table = pa.table({"zip": [1, 1, 1, 2], "city": ["Hoboken", "Hobken", "Hoboken", "New York"]})
     >>> found = explain(table, "fd (zip) -> city", progress=False)
-    >>> found.found.pairs, found.removed_labels, found.removal.exact
-    (4, (1,), True)
+    >>> found.count.pairs, found.removal
+    (4, Removal(count=1, exact=True, first=(1,)))
     """
     shown = Progress(quiet=not progress)
     known = rule_set(rules, nulls) if rules is not None else None
     wanted = nulls or (known.nulls if known is not None else "unknown")
+    source = open_source(table, columns=columns, types=types, session=session, **reading)
     with shown.phase("read"):
-        relation = encode(open_source(table, columns=columns, types=types, session=session, **reading), row_id=row_id, session=session)
-    with relation:
+        engine = open_local(source, wanted, row_id=row_id, session=session)
+    try:
         given = _named(rule, known)
         if given is not None:
-            bind(given.origin or given.rule, relation.types)  # a bad rule is an error before anything runs
+            bind(given.origin or given.rule, engine.types, engine.skipped)  # a bad rule is an error before anything runs
         partial = False
         if known is None:
-            deadline = Deadline.after(time_limit)
-            found = discover_run(relation, SpaceOptions(), kinds=kinds, nulls=wanted, deadline=deadline, progress=shown, session=session)
+            found = discover_run(engine, SpaceOptions(), kinds=kinds, deadline=Deadline.after(time_limit), progress=shown)
             known, partial = found, found.partial
             given = given or known[str(rule)]
         assert given is not None
-        return run(relation, given, known, nulls=wanted, sample=sample, partial=partial, session=session)
+        return run(engine, given, known, sample=sample, partial=partial)
+    finally:
+        engine.close()
 
 
-def run(
-    relation: Relation,
-    named: NamedRule,
-    known: RuleSet,
-    *,
-    nulls: Nulls = "unknown",
-    sample: int = 3,
-    partial: bool = False,
-    session: Any = None,
-) -> Explanation:
-    """Explain a rule on a relation that is encoded already, among rules that are known."""
-    result = check_run(relation, RuleSet((named,), nulls), session=session)
+def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet, *, sample: int = 3, partial: bool = False) -> Explanation:
+    """Explain a rule on a table that is open already, among rules that are known."""
+    result = check_run(engine, RuleSet((named,), engine.nulls))
     (verdict,) = result.verdicts
-    engine, rule, found = result.engine, verdict.rule, verdict.found
+    rule = verdict.rule
     place = next((n for n, other in enumerate(known, 1) if other.rule == rule), None)
-    removal = rows_to_remove(engine, rule, found)
     return Explanation(
         named if place is None else known.rules[place - 1],
         rule,
-        nulls,
-        relation.rows,
-        found,
+        engine.nulls,
+        engine.rows,
+        verdict.count,
         _rank(engine, rule, exact=place is None),
         place,
         len(known),
         _stronger(rule, known),
-        tuple(result.side_by_side(verdict.id, sample)) if found.pairs else (),
-        removal,
-        tuple(relation.row_labels(removal.rows[:SHOWN_ROWS]).to_pylist()),
+        tuple(result.side_by_side(verdict.id, sample)) if verdict.violations else (),
+        result.rows_to_remove(verdict.id, SHOWN_ROWS),
         _shorter(engine, rule),
         engine.explain(rule),
-        query(relation, rule, nulls),
+        query(engine, rule),
         partial,
+        not not_vacuous(rule.denials, engine.known_rows),
     )
 
 
-def query(relation: Relation, rule: Rule, nulls: Nulls) -> str:
+def query(engine: DiscoveryEngine, rule: Rule) -> str:
     """The rule as SQL on a table called ``table``."""
-    floats = frozenset(c.name for c in relation.columns if str(c.arrow_type) == "double")
-    return sql(rule, "table", nulls=nulls, floats=floats)
+    floats = frozenset(c.name for c in engine.statistics.columns if str(c.arrow_type) == "double")
+    return sql(rule, "table", nulls=engine.nulls, floats=floats)
 
 
 def _named(rule: str | Rule | NamedRule, known: RuleSet | None) -> NamedRule | None:
@@ -229,29 +221,21 @@ def looks_like_an_id(text: str) -> bool:
     return not set(text) & set("({[") and " " not in text.strip()
 
 
-def _rank(engine: Engine, rule: Rule, *, exact: bool) -> Rank | None:
+def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Rank | None:
     """The rank of a rule, judged by the pairs that discovery looks at too; ``exact``: as if no pair broke it."""
-    rows = engine.relation.rows
-    if len(rule.denials) != 1 or rows < 2:
+    if len(rule.denials) != 1 or engine.rows < 2:
         return None
     (denial,) = rule.denials
-    evidence = same_column_evidence(engine) if rule.kind != "dc" else _evidence(engine, denial)
-    return rank([denial], *evidence, rows * (rows - 1), exact=exact)[0]
+    atoms, evidence = same_column_evidence(engine) if rule.kind != "dc" else _evidence(engine, denial)
+    return rank([denial], atoms, evidence, engine.rows * (engine.rows - 1), exact=exact)[0]
 
 
-def _evidence(engine: Engine, denial: Denial) -> tuple[Atoms, EvidenceSet]:
+def _evidence(engine: DiscoveryEngine, denial: Denial) -> tuple[Atoms, EvidenceSet]:
     """What all pairs of a small table, or random pairs of a large one, say about the comparisons of one rule."""
     operands = {(p.left, p.right) for q in denial.predicates for p in (q, q.exchanged)}
     space = [Predicate(left, op, right) for left, right in sorted(operands, key=str) for op in Op]
-    atoms = Atoms.of(engine.relation, space, engine.nulls)
-    rows = engine.relation.rows
-    if rows <= FEW_ROWS:
-        return atoms, all_pairs(atoms.slots)
-    s, t = np.random.default_rng(0).integers(0, rows, (2, RANDOM_PAIRS))
-    s, t = s[s != t], t[s != t]
-    one_way = evidence_of_pairs(atoms.slots, s, t)
-    both = np.concatenate((one_way, atoms.slots.reverse(one_way)))
-    return atoms, EvidenceSet.of(both, np.ones(len(both), np.int64))
+    atoms = Atoms.of(engine.sample(), space, engine.nulls)
+    return atoms, random_evidence(atoms.slots, FEW_ROWS)
 
 
 def _stronger(rule: Rule, known: RuleSet) -> tuple[NamedRule, ...]:
@@ -265,16 +249,17 @@ def _stronger(rule: Rule, known: RuleSet) -> tuple[NamedRule, ...]:
     return tuple(found)
 
 
-def _shorter(engine: Engine, rule: Rule) -> tuple[Shorter, ...]:
+def _shorter(engine: DiscoveryEngine, rule: Rule) -> tuple[Shorter, ...]:
     """The rule without each of its comparisons in turn, those that fewest pairs break first."""
     if len(rule.denials) != 1 or len(rule.denials[0].predicates) < 2:
         return ()
     predicates = rule.denials[0].predicates
     without = [(str(p), Denial(predicates[:i] + predicates[i + 1 :])) for i, p in enumerate(predicates)]
     shorter = [most_specific(denial) for _, denial in without]
+    findings = engine.check(shorter)
     found = []
-    for (dropped, _), law, counted in zip(without, shorter, engine.count(shorter), strict=True):
-        quick = law.kind != "dc" or counted.pairs <= LISTED or law.denials[0].arity == 1
-        removal = rows_to_remove(engine, law, counted) if quick else None
-        found.append(Shorter(law, dropped, counted.pairs, None if removal is None else len(removal), removal is None or removal.exact))
+    for number, ((dropped, _), law, count) in enumerate(zip(without, shorter, findings.counts, strict=True)):
+        quick = law.kind != "dc" or count.pairs <= LISTED or law.denials[0].arity == 1
+        removal = findings.rows_to_remove(number, 0) if quick else None
+        found.append(Shorter(law, dropped, count.pairs, None if removal is None else removal.count, removal is None or removal.exact))
     return tuple(sorted(found, key=lambda s: s.violations))

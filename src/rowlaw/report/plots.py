@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
-from rowlaw.relation import Relation
+from rowlaw.engine.answers import value_names
+from rowlaw.engine.protocol import Engine
 from rowlaw.rules.model import Constant, Op, Rule, TypeClass
 
 SCALES: dict[TypeClass, str] = {
@@ -23,37 +24,35 @@ SCALES: dict[TypeClass, str] = {
 LONG = 40  # characters of a category
 
 
-def plot(rule: Rule, relation: Relation, s: np.ndarray, t: np.ndarray) -> dict[str, Any]:
-    """The clashing pairs in the plane of two columns the rule compares; a rule of one column is drawn against the row number."""
+def plot(rule: Rule, types: Mapping[str, TypeClass], listed: pa.Table) -> dict[str, Any]:
+    """Draw clashing pairs in the plane of two columns the rule compares; a rule of one column is drawn against the rows' numbers.
+
+    ``listed`` has the pairs with the values of both rows, as an engine lists them.
+    """
     x, y = _axes(rule)
+    names = value_names(rule.columns)
     pairs = []
-    points = {}
-    for name, rows in (("s", s), ("t", t)):
-        xs = _values(relation, rows, x)
-        ys = _values(relation, rows, y) if y is not None else [int(row) for row in rows]
-        points[name] = list(zip(xs, ys, strict=True))
-    labels = [relation.row_labels(rows).to_pylist() for rows in (s, t)]
-    for i in range(len(s)):
-        ends = [points["s"][i], points["t"][i]]
+    for record in listed.to_pylist():
+        ends = [(plain(record[names[row, x]]), plain(record[names[row, y]]) if y is not None else record[f"{row}#"]) for row in ("s", "t")]
         if all(value is not None for end in ends for value in end):
-            pairs.append([*ends[0], *ends[1], plain(labels[0][i]), plain(labels[1][i])])
+            pairs.append([*ends[0], *ends[1], plain(record["s_row"]), plain(record.get("t_row", record["s_row"]))])
     single = all(denial.arity == 1 for denial in rule.denials)
     lines = [
         {"column": p.left.name, "value": plain(p.right.value)}
         for denial in rule.denials
         for p in denial.predicates
-        if isinstance(p.right, Constant) and relation.column(p.left.name).type != "text"
+        if isinstance(p.right, Constant) and types[p.left.name] != "text"
     ]
-    return {"x": _axis(relation, x), "y": _axis(relation, y), "single": single, "pairs": pairs, "lines": lines[:4]}
+    return {"x": _axis(types, x), "y": _axis(types, y), "single": single, "pairs": pairs, "lines": lines[:4]}
 
 
-def table_sample(relation: Relation, plots: Sequence[dict[str, Any]], size: int) -> dict[str, list[Any]]:
-    """Some rows of the table, evenly spread, in the columns that the plots show; ``""`` are their positions."""
-    names = dict.fromkeys(axis["name"] for drawn in plots for axis in (drawn["x"], drawn["y"]) if axis["name"] is not None)
-    if not names or not relation.rows:
+def table_sample(engine: Engine, plots: Sequence[dict[str, Any]], size: int) -> dict[str, list[Any]]:
+    """Take some rows of the table, evenly spread, in the columns that the plots show; ``""`` are their numbers."""
+    names = list(dict.fromkeys(axis["name"] for drawn in plots for axis in (drawn["x"], drawn["y"]) if axis["name"] is not None))
+    if not names or not engine.rows:
         return {}
-    rows = np.unique(np.linspace(0, relation.rows - 1, min(size, relation.rows)).astype(np.int64))
-    return {"": rows.tolist(), **{name: _values(relation, rows, name) for name in names}}
+    rows = engine.some_rows(size, names)
+    return {"": rows.column(0).to_pylist(), **{name: [plain(v) for v in rows.column(i + 1).to_pylist()] for i, name in enumerate(names)}}
 
 
 def _axes(rule: Rule) -> tuple[str, str | None]:
@@ -70,14 +69,10 @@ def _axes(rule: Rule) -> tuple[str, str | None]:
     return others[0], first  # of a functional dependency, what determines lies across
 
 
-def _axis(relation: Relation, name: str | None) -> dict[str, Any]:
+def _axis(types: Mapping[str, TypeClass], name: str | None) -> dict[str, Any]:
     if name is None:
         return {"name": None, "scale": "quantitative"}
-    return {"name": name, "scale": SCALES[relation.column(name).type]}
-
-
-def _values(relation: Relation, rows: np.ndarray, name: str) -> list[Any]:
-    return [plain(value) for value in relation.decode(rows, [name]).column(0).to_pylist()]
+    return {"name": name, "scale": SCALES[types[name]]}
 
 
 def plain(value: Any) -> Any:

@@ -19,26 +19,38 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
-from rowlaw.errors import RowlawError, nearest
+from rowlaw.errors import RowlawError, no_column
 from rowlaw.rules import literals
 from rowlaw.rules.model import Constant, Denial, Predicate, Rule, TypeClass
 from rowlaw.rules.parse import Comparison, Parsed, parse_located
 
 
-def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None]) -> Rule:
+def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None = None) -> Rule:
     """The rule with its literals in the types of the columns, or the error that says why it does not fit the table.
 
-    A type that is not known yet (None, as in a CSV file that has not been read) is not checked.
+    A type that is not known yet (None, as in a CSV file that has not been read) is not checked. ``skipped`` says of columns that the
+    table has and that cannot be compared why that is so.
     """
     # A rule made in Python has no text yet; its own spelling serves, so that its errors have a caret too.
     parsed = rule if isinstance(rule, Parsed) else parse_located(str(rule))
-    for mention in parsed.mentions:
-        if mention.name not in types:
-            place = parsed.source.place(mention.start, mention.end)
-            raise RowlawError("UNKNOWN_COLUMN", place, column=mention.name, hint=nearest(mention.name, types))
+    _check_names(parsed, types, skipped)
     if not isinstance(parsed.rule, Denial):
         return parsed.rule  # the other kinds compare each column with itself
     return Denial(tuple(_fit(c, parsed, types) for c in parsed.comparisons))
+
+
+def bind_predicate(predicate: Parsed, types: Mapping[str, TypeClass | None]) -> Predicate:
+    """The predicate of :func:`rowlaw.rules.parse.parse_predicate` with its literal in the type of the column, or the same errors as
+    :func:`bind`."""
+    _check_names(predicate, types, None)
+    return _fit(predicate.comparisons[0], predicate, types)
+
+
+def _check_names(parsed: Parsed, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None) -> None:
+    for mention in parsed.mentions:
+        if mention.name not in types:
+            place = parsed.source.place(mention.start, mention.end)
+            raise no_column(mention.name, types, skipped, place)
 
 
 def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass | None]) -> Predicate:

@@ -28,8 +28,9 @@ from rowlaw.rules.model import (
     Predicate,
     predicate_key,
 )
+from rowlaw.rules.outcomes import EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
-Atom: TypeAlias = tuple[Column, Operand, int]  # operands and the one outcome that is excluded
+Atom: TypeAlias = tuple[Column, Operand, int]  # operands and the bit of the one outcome that is excluded
 
 
 def canonical(denial: Denial) -> Denial:
@@ -135,9 +136,9 @@ class AtomSets:
 def atoms_of(predicates: Iterable[Predicate]) -> Iterator[Atom]:
     """The atoms that predicates say."""
     for p in predicates:
-        for outcome in (Op.LT, Op.EQ, Op.GT):
-            if not p.op & outcome:
-                yield p.left, p.right, int(outcome)
+        for bit in (LOWER_BIT, EQUAL_BIT, HIGHER_BIT):
+            if not p.op & bit:
+                yield p.left, p.right, bit
 
 
 def _key(denial: Denial) -> tuple[tuple[object, ...], ...]:

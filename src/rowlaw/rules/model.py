@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT, exchanged_mask
+
 Row: TypeAlias = Literal["s", "t"]
 Kind: TypeAlias = Literal["key", "fd", "od", "dc"]
 Nulls: TypeAlias = Literal["unknown", "equal"]
@@ -26,20 +28,18 @@ KEYWORDS = frozenset({"not", "and", "key", "fd", "od", "asc", "desc", "true", "f
 
 
 class Op(enum.IntEnum):
-    """A comparison, as the set of outcomes it accepts: bit 0 is ``<``, bit 1 ``=``, bit 2 ``>``.
-
-    Conjunction is ``&``, implication is inclusion.
+    """A comparison, as the set of outcomes it accepts (``rules/outcomes.py``). Conjunction is ``&``, implication is inclusion.
 
     >>> Op.LT.implies(Op.LE), Op.LE & Op.NE == Op.LT, Op.LE.swapped
     (True, True, <Op.GE: 6>)
     """
 
-    LT = 0b001
-    EQ = 0b010
-    LE = 0b011
-    GT = 0b100
-    NE = 0b101
-    GE = 0b110
+    LT = LOWER_BIT
+    EQ = EQUAL_BIT
+    LE = LOWER_BIT | EQUAL_BIT
+    GT = HIGHER_BIT
+    NE = LOWER_BIT | HIGHER_BIT
+    GE = HIGHER_BIT | EQUAL_BIT
 
     __hash__ = int.__hash__  # that of an enum is a call into Python, and rules are hashed by the million
 
@@ -50,7 +50,7 @@ class Op(enum.IntEnum):
     @property
     def swapped(self) -> Op:
         """The same comparison with its operands exchanged."""
-        return Op((self & 0b010) | (self & 0b001) << 2 | (self & 0b100) >> 2)
+        return Op(exchanged_mask(self))
 
     @property
     def is_inequality(self) -> bool:
@@ -256,7 +256,7 @@ class Denial:
             by_operands.setdefault((p.left, p.right), []).append(p)
         merged: set[Predicate] = set()
         for group in by_operands.values():
-            mask = 0b111
+            mask = ANY
             for p in group:
                 mask &= p.op
             merged.update([Predicate(group[0].left, Op(mask), group[0].right)] if mask else group)

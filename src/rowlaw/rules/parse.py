@@ -19,7 +19,7 @@ with ``t`` as our ``s``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from rowlaw.errors import RowlawError
@@ -87,14 +87,28 @@ def parse_located(text: str, file: str | None = None, line: int | None = None, r
     >>> parse_located("key (a, `b c`)").mentions[1]
     Mention(name='b c', start=8, end=13)
     """
-    source = RuleText(text, file, line, rule)
+    return _parser(RuleText(text, file, line, rule)).rule()
+
+
+def parse_predicate(text: str) -> Parsed:
+    """Parse one predicate, as the rule that denies it, with the places of its parts.
+
+    >>> str(parse_predicate("s.low < t.high").comparisons[0].predicate)
+    's.low < t.high'
+    """
+    return _parser(RuleText(text), "predicate").single_predicate()
+
+
+def _parser(source: RuleText, construct: str = "rule") -> _Parser:
+    """A parser at the start of a text that has been checked for length and characters."""
+    text = source.text
     if len(text) > MAX_LENGTH:
-        place = RuleText(text[:80], file, line, rule).place(0, 1)
+        place = replace(source, text=text[:80]).place(0, 1)
         raise RowlawError("RULE_TOO_LONG", place, size=f"{len(text):,}", unit="characters", limit=f"{MAX_LENGTH:,}")
     bad = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
     if bad is not None:  # half of a surrogate pair: no file or table could hold it
         source.fail("a character here is not valid Unicode", bad, bad + 1)
-    return _Parser(source, tokenize(text, source)).rule()
+    return _Parser(source, tokenize(text, source), construct)
 
 
 def parse_sort(text: str) -> list[SortColumn]:
@@ -110,8 +124,9 @@ def parse_sort(text: str) -> list[SortColumn]:
 class _Parser:
     """Walks the tokens once; each method reads one construct and leaves ``at`` behind it."""
 
-    def __init__(self, source: RuleText, tokens: list[Token]) -> None:
+    def __init__(self, source: RuleText, tokens: list[Token], construct: str = "rule") -> None:
         self.source = source
+        self.construct = construct  # what the whole text is, for error messages
         self.tokens = tokens
         self.at = 0
         self.primed = any(t.kind == "prime" for t in tokens)
@@ -139,6 +154,17 @@ class _Parser:
             hint = "; write one fd for each column on the right" if several else ""
             self.fail("the end of the rule", self.peek, hint)
         return Parsed(found, self.source, tuple(self.mentions), tuple(self.comparisons))
+
+    def single_predicate(self) -> Parsed:
+        """One predicate up to the end of the text."""
+        if len(self.tokens) == 1:  # the end
+            self.source.fail("the predicate is empty; write it as s.column = t.column", 0, len(self.source.text))
+        found = self.predicate()
+        after = self.peek
+        if after.kind != "end":
+            joined = after.kind == "and" or after.text.casefold() == "and"
+            self.fail("the end of the predicate", after, "; give each predicate by itself" if joined else "")
+        return Parsed(Denial((found,)), self.source, tuple(self.mentions), tuple(self.comparisons))
 
     def denial(self) -> Denial:
         self.take("(")
@@ -310,5 +336,5 @@ class _Parser:
             raise RowlawError("RULE_TOO_LONG", place, size=f"more than {MAX_ITEMS:,}", unit=unit, limit=f"{MAX_ITEMS:,}")
 
     def fail(self, expected: str, token: Token, hint: str = "") -> NoReturn:
-        found = "the end of the rule" if token.kind == "end" else shown(token.text)
+        found = f"the end of the {self.construct}" if token.kind == "end" else shown(token.text)
         self.source.fail(f"expected {expected}, found {found}{hint}", token.start, token.end)

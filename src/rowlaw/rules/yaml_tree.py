@@ -81,7 +81,7 @@ def read(text: str, file: str) -> Node:
     open_nodes = [top]
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            line = event.start_mark.line + 1
+            line = event.start_mark.line + 1 if event.start_mark is not None else 1
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 fail(file, line, "anchors and aliases (& and *) are not allowed; write the value out, or quote it if it is text")
             if isinstance(event, yaml.DocumentStartEvent) and top.items:

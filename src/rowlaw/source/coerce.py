@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from rowlaw.errors import RowlawError
 from rowlaw.source.files import memory_splits
+from rowlaw.source.skipped import Field, arrow_fields, comparable
 from rowlaw.source.source import FileSource, FrameSource, Source
-from rowlaw.source.types import checked_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructField
+    from pyspark.sql.types import DataType
 
 
 def is_spark(frame: object) -> bool:
@@ -29,8 +30,44 @@ def frame_source(frame: Any) -> Source:
     """
     if is_spark(frame):
         return spark_source(frame, "DataFrame")
-    name, table = type(frame).__name__, arrow_table(frame)
-    return FileSource(name, checked_schema(table.schema, name), tuple(memory_splits(table)))
+    name = type(frame).__name__
+    if type(frame).__module__.split(".")[0] == "pandas" and hasattr(frame, "columns"):
+        table = _pandas_table(frame)
+        if table is None:
+            found = list(_pandas_columns(frame))
+            return memory_source(name, [field for field, _ in found], [column for _, column in found])
+    else:
+        table = arrow_table(frame)
+    return memory_source(name, arrow_fields(table.schema), table.columns)
+
+
+def memory_source(name: str, fields: Sequence[Field], columns: Sequence[pa.ChunkedArray | None]) -> FileSource:
+    """Columns in memory as a source; those that cannot be compared are left out."""
+    schema, skipped = comparable(fields, name)
+    kept = {field.name: column for field, column in zip(fields, columns, strict=True) if field.name not in skipped}
+    return FileSource(name, schema, tuple(memory_splits(pa.table(kept))), skipped=skipped)
+
+
+_NOT_CONVERTED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+
+
+def _pandas_table(frame: Any) -> pa.Table | None:
+    """A pandas frame in Arrow, if all of it can be: names that are not text become text, and the index is no column."""
+    names = [str(name) for name in frame.columns]
+    try:
+        return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False) if len(set(names)) == len(names) else None
+    except _NOT_CONVERTED:
+        return None
+
+
+def _pandas_columns(frame: Any) -> Iterator[tuple[Field, pa.ChunkedArray | None]]:
+    """The columns of a pandas frame one by one, by position: names may repeat, and a column may have values that Arrow has no type for."""
+    for i, name in enumerate(frame.columns):
+        table = _pandas_table(frame.iloc[:, [i]])
+        if table is None:
+            yield Field(str(name), None, f"{frame.dtypes.iloc[i]} with values of no one Arrow type"), None
+        else:
+            yield arrow_fields(table.schema)[0], table.column(0)
 
 
 def arrow_table(frame: Any) -> pa.Table:
@@ -38,14 +75,6 @@ def arrow_table(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     try:
-        if type(frame).__module__.split(".")[0] == "pandas" and hasattr(frame, "columns"):
-            if not frame.columns.is_unique:
-                repeated = frame.columns[frame.columns.duplicated()][0]
-                raise RowlawError("DUPLICATE_COLUMN", source="DataFrame", column=str(repeated))
-            # the index is not a column of the table; names that are not text become text
-            return pa.Table.from_pandas(
-                frame.set_axis([str(c) for c in frame.columns], axis=1), preserve_index=False
-            ).replace_schema_metadata()
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(frame).read_all()
         if hasattr(frame, "fetch_arrow_table"):  # an older DuckDB result
@@ -76,14 +105,25 @@ _SPARK_TYPES = {
 
 def spark_source(frame: DataFrame, name: str) -> FrameSource:
     """A Spark DataFrame as a source. Nothing is read yet."""
-    schema = pa.schema([pa.field(field.name, _arrow_type(field, name)) for field in frame.schema.fields])
-    return FrameSource(name, checked_schema(schema, name), frame)
+    fields = [Field(field.name, _arrow_type(field.dataType), field.dataType.simpleString()) for field in frame.schema.fields]
+    schema, skipped = comparable(fields, name)
+    return FrameSource(name, schema, frame, skipped=skipped)
 
 
-def _arrow_type(field: StructField, source: str) -> pa.DataType:
-    kind = type(field.dataType).__name__
+def _arrow_type(dtype: DataType) -> pa.DataType | None:
+    kind = type(dtype).__name__
     if kind == "DecimalType":
-        return pa.decimal128(field.dataType.precision, field.dataType.scale)  # type: ignore[attr-defined]
-    if kind not in _SPARK_TYPES:
-        raise RowlawError("UNSUPPORTED_TYPE", source=source, column=field.name, type=field.dataType.simpleString())
-    return _SPARK_TYPES[kind]
+        return pa.decimal128(dtype.precision, dtype.scale)  # type: ignore[attr-defined]
+    return _SPARK_TYPES.get(kind)
+
+
+def numbered(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Some columns of a Spark frame, renamed to ``c0, c1, ...`` in the order of ``names``.
+
+    They are chosen by position: names may have dots and backticks, and others may repeat or differ only in case.
+    """
+    columns = frame.columns
+    everything = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+    if list(names) == list(columns):
+        return everything
+    return everything.select(*(f"c{columns.index(name)}" for name in names)).toDF(*(f"c{i}" for i in range(len(names))))

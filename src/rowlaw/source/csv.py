@@ -151,8 +151,9 @@ class CsvSplit:
 
     def read(self, columns: Sequence[str]) -> pa.Table:
         plain_utf8 = self.dialect.encoding in ("utf-8", "utf-8-sig")
+        positions = [str(i) for i in range(len(self.names))]  # names may repeat
         read_options = pacsv.ReadOptions(
-            column_names=list(self.names),
+            column_names=positions,
             skip_rows_after_names=1 if self.skip_header else 0,
             encoding="utf8" if plain_utf8 else self.dialect.encoding,
             use_threads=False,
@@ -164,14 +165,14 @@ class CsvSplit:
             ignore_empty_lines=len(self.names) > 1,  # in a table of one column an empty line is a null
         )
         convert_options = pacsv.ConvertOptions(
-            column_types=dict.fromkeys(self.names, pa.string()),
-            include_columns=list(columns),
+            column_types=dict.fromkeys(positions, pa.string()),
+            include_columns=[positions[self.names.index(name)] for name in columns],
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
         try:
-            return pacsv.read_csv(self._bytes(), read_options, parse_options, convert_options)
+            return pacsv.read_csv(self._bytes(), read_options, parse_options, convert_options).rename_columns(list(columns))
         except (pa.ArrowInvalid, UnicodeDecodeError, LookupError) as error:
             raise explain(self.path, self.dialect, len(self.names), str(error)) from None
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from rowlaw.errors import RowlawError
 from rowlaw.source.csv import open_bytes
+from rowlaw.source.types import type_class
 
 Constants = tuple[tuple[str, Any], ...]  # columns that a folder name gives, as in year=2024/part.parquet
 
@@ -26,10 +27,17 @@ def readable(path: str, error: Exception) -> RowlawError:
 
 
 def _alike(path: str, own: pa.Schema, first: pa.Schema | None, first_path: str) -> pa.Schema:
-    """The schema of all files, which has to be that of the first: the same names and types in the same order."""
-    if first is not None and (own.names != first.names or own.types != first.types):
+    """The schema of all files, which has to be that of the first: the same names and types in the same order.
+
+    The types of columns that cannot be compared may differ: they are not read.
+    """
+    if first is not None and (own.names != first.names or list(map(_read_type, own.types)) != list(map(_read_type, first.types))):
         raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {first_path}")
     return first or own
+
+
+def _read_type(dtype: pa.DataType) -> pa.DataType | None:
+    return dtype if type_class(dtype) is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class ParquetSplit:
         # Parquet addresses nested fields by dotted paths, so columns are asked for by position: names may have dots.
         file = pq.ParquetFile(self.path, read_dictionary=[name for name in wanted if name in self.text and "." not in name])
         try:
-            position = {name: i for i, name in enumerate(file.schema_arrow.names)}
+            position = _leaf_positions(file.schema_arrow)
             table = file.reader.read_row_group(self.row_group, column_indices=[position[name] for name in wanted], use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise readable(self.path, error) from None
@@ -61,6 +69,24 @@ class ParquetSplit:
             if name in columns:
                 table = table.append_column(name, pa.repeat(pa.scalar(value, dtype), len(table)))
         return table.select(list(columns))
+
+
+def _leaf_positions(schema: pa.Schema) -> dict[str, int]:
+    """Where the values of each column begin among those that Parquet stores: a nested column is stored as several."""
+    found, position = {}, 0
+    for field in schema:
+        found[field.name] = position
+        position += _leaves(field.type)
+    return found
+
+
+def _leaves(dtype: pa.DataType) -> int:
+    """The columns of plain values that a type is stored as."""
+    if isinstance(dtype, pa.BaseExtensionType):
+        return _leaves(dtype.storage_type)
+    if pa.types.is_nested(dtype):
+        return sum(_leaves(dtype.field(i).type) for i in range(dtype.num_fields))
+    return 1
 
 
 def parquet_splits(paths: Sequence[str], root: str | None) -> tuple[pa.Schema, list[ParquetSplit]]:
@@ -147,12 +173,16 @@ class JsonSplit:
     columnar = False
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        return read_json(self.path, self.schema).select(list(columns))
+        return read_json(self.path, pa.schema([self.schema.field(name) for name in columns])).select(list(columns))
 
 
 def read_json(path: str, schema: pa.Schema | None = None) -> pa.Table:
-    """The table in a file of JSON lines; numbers and texts get the types Arrow finds, all files those of the first."""
-    options = pajson.ParseOptions(explicit_schema=schema, newlines_in_values=True)
+    """The table in a file of JSON lines; numbers and texts get the types Arrow finds, all files those of the first.
+
+    With a schema, nothing else is read.
+    """
+    unexpected = "infer" if schema is None else "ignore"
+    options = pajson.ParseOptions(explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior=unexpected)
     try:
         with open_bytes(path) as stream:
             data = stream.read()

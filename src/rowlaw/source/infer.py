@@ -7,6 +7,8 @@ value" (``NA``, ``null``...) count as null in typed columns and stay text in tex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,27 +22,33 @@ _FLOAT = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _INFINITE = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity)$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$"
-_ZONED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})$"
+_ZONED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 
 _PROBE = 1_000  # values looked at first: most columns of text are given away by a few
 
 
-def typed(values: pa.Array, wanted: pa.DataType | None = None) -> pa.Array:
+def typed(values: pa.Array, wanted: pa.DataType | None = None, *, zones: bool = True) -> pa.Array:
     """The distinct texts ``values`` as the type they have, or as the type ``wanted``.
 
     >>> typed(pa.array(["7", "12", "NA"])).type, typed(pa.array(["07030", "12"])).type
     (DataType(int64), DataType(large_string))
 
+    A timestamp that is wanted may have a zone, as one that is inferred may: then all values must have one, and they are instants in UTC.
+    Without ``zones`` it must have none.
+
+    >>> typed(pa.array(["2023-12-31T12:00:00+02:00"]), pa.timestamp("us")).cast(pa.string()).to_pylist()
+    ['2023-12-31 10:00:00.000000Z']
+
     Raises ``BAD_VALUE`` (without a place: the caller knows the file) when a value does not have the type wanted.
     """
     text = values.cast(pa.large_string())
     if wanted is not None:
-        return _as_wanted(text, wanted)
+        return _as_wanted(text, wanted, zones)
     blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
     real = text.filter(pc.invert(blank))
     if len(real) == 0:
         return text
-    for check in (_integers, _floats, _booleans, _dates, _timestamps, _zoned):
+    for check in _CHECKS.values():
         if check(real.slice(0, _PROBE)) is None:
             continue
         found = check(real)
@@ -49,11 +57,46 @@ def typed(values: pa.Array, wanted: pa.DataType | None = None) -> pa.Array:
     return text
 
 
-def _as_wanted(text: pa.Array, wanted: pa.DataType) -> pa.Array:
+def possible_types(values: pa.Array) -> dict[str, pa.DataType] | None:
+    """The types that distinct texts may have, by the name of the check; None if no text says anything. Parts of a column are judged so:
+    the whole column has the first type that all its parts may have.
+
+    >>> possible_types(pa.array(["7", "12", "NA"]))
+    {'integer': DataType(int64), 'float': DataType(double)}
+    """
+    text = values.cast(pa.large_string())
+    real = text.filter(pc.invert(pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string())))).drop_null()
+    if len(real) == 0:
+        return None
+    return {name: found.type for name, check in _CHECKS.items() if (found := check(real)) is not None}
+
+
+def common_type(parts: Sequence[dict[str, pa.DataType] | None]) -> pa.DataType:
+    """The type of a column whose parts may have these types."""
+    said = [part for part in parts if part is not None]
+    for name in _CHECKS if said else ():
+        if all(name in part for part in said):
+            types = [part[name] for part in said]
+            return next((t for t in types if pa.types.is_decimal(t)), types[0])  # integers beyond 64 bits, if one part has them
+    return pa.large_string()
+
+
+def as_type(values: pa.Array, dtype: pa.DataType) -> pa.Array:
+    """Texts of a column as the type that :func:`common_type` found for it."""
+    text = values.cast(pa.large_string())
+    if pa.types.is_large_string(dtype):
+        return text
+    blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
+    return converted(pc.if_else(blank, pa.scalar(None, pa.large_string()), text), dtype)
+
+
+def _as_wanted(text: pa.Array, wanted: pa.DataType, zones: bool) -> pa.Array:
     if pa.types.is_large_string(wanted):
         return text
     blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
     text = pc.if_else(blank, pa.scalar(None, pa.large_string()), pc.utf8_trim_whitespace(text))
+    if zones and pa.types.is_timestamp(wanted) and wanted.tz is None and pc.any(pc.match_substring_regex(text, pattern=_ZONED)).as_py():
+        wanted = pa.timestamp(wanted.unit, "UTC")
     return converted(text, wanted)
 
 
@@ -79,7 +122,7 @@ def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array | None:
         if pa.types.is_large_string(values.type):
             if pa.types.is_boolean(wanted):
                 values = pc.utf8_lower(values)
-            if pa.types.is_integer(wanted):  # Arrow reads no plus sign
+            if pa.types.is_integer(wanted) or pa.types.is_floating(wanted):  # Arrow reads no plus sign
                 values = pc.replace_substring_regex(values, pattern=r"^\+", replacement="")
         if pa.types.is_integer(values.type) and pa.types.is_decimal(wanted):  # Arrow wants room for every integer first
             values = values.cast(pa.decimal128(min(38, 19 + wanted.scale), wanted.scale))
@@ -127,3 +170,6 @@ def _timestamps(text: pa.Array) -> pa.Array | None:
 
 def _zoned(text: pa.Array) -> pa.Array | None:
     return _cast(text, pa.timestamp("us", "UTC")) if _all(text, _ZONED) else None
+
+
+_CHECKS = {"integer": _integers, "float": _floats, "boolean": _booleans, "date": _dates, "timestamp": _timestamps, "zoned": _zoned}

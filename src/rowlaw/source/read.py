@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from rowlaw.errors import RowlawError, nearest
+from rowlaw.errors import RowlawError, nearest, no_column
 from rowlaw.source import csv, files
-from rowlaw.source.coerce import frame_source, spark_source
+from rowlaw.source.coerce import frame_source, memory_source, spark_source
+from rowlaw.source.skipped import Field, arrow_fields, comparable, warn_skipped
 from rowlaw.source.source import FileSource, Source, Split
-from rowlaw.source.types import checked_schema, named_type
+from rowlaw.source.types import named_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,12 +63,34 @@ def open_source(
     types
         Types of columns by name, where the inferred ones will not do: ``{"zip": "string"}``.
     columns
-        The columns to read; all if not given.
+        The columns to read. If not given, all that can be compared: the others (arrays, structs, maps, binary values, times of day,
+        durations, intervals, and names that occur more than once) are skipped with a :class:`rowlaw.RowlawWarning`.
     format, delimiter, quote, header, encoding
         What a file looks like, where it should not be detected.
     options
         Handed to Spark's reader for remote and JDBC sources.
     """
+    given: dict[str, Any] = {"format": format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
+    source = read_source(table, types=types, columns=columns, options=options, session=session, **given)
+    if columns is None:
+        warn_skipped(source.name, source.skipped)
+    return source
+
+
+def read_source(
+    table: Any,
+    *,
+    types: Mapping[str, str] | None = None,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    options: Mapping[str, str] | None = None,
+    session: SparkSession | None = None,
+) -> Source:
+    """The same without a warning: for batches of a table whose user was warned when the table was first read."""
     if isinstance(table, (str, os.PathLike)):
         given = {"delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
         source = _open_path(os.fspath(table), format, given, dict(options or {}), session)
@@ -84,7 +107,7 @@ def _narrowed(source: Source, types: Mapping[str, str], columns: Sequence[str] |
         raise RowlawError("BAD_OPTION", option="columns", value=columns, problem=f"give a list of names, such as [{columns!r}]")
     for name in (*types, *(columns or ())):
         if name not in source.columns:
-            raise RowlawError("UNKNOWN_COLUMN", column=name, hint=nearest(name, source.columns))
+            raise no_column(name, source.columns, source.skipped)
     wanted = {name: named_type(name, text) for name, text in types.items()}
     schema = source.schema
     if columns is not None:
@@ -155,8 +178,9 @@ def _open_files(name: str, paths: list[str], root: str | None, format: str, give
     if format not in readers:
         problem = f"use one of {', '.join(sorted((*readers, 'csv', 'tsv', 'delta')))}"
         raise RowlawError("BAD_OPTION", option="format", value=format, problem=problem)
-    schema, splits = readers[format]()
-    return FileSource(name, checked_schema(schema, name), tuple(splits))
+    whole, splits = readers[format]()
+    schema, skipped = comparable(arrow_fields(whole), name)
+    return FileSource(name, schema, tuple(splits), skipped=skipped)
 
 
 def _open_csv(name: str, paths: list[str], given: dict[str, Any]) -> FileSource:
@@ -169,8 +193,8 @@ def _open_csv(name: str, paths: list[str], given: dict[str, Any]) -> FileSource:
         if own != names:
             raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
         splits += csv.splits(path, dialect, own)
-    schema = checked_schema(pa.schema([pa.field(n, pa.large_string()) for n in names]), name)
-    return FileSource(name, schema, tuple(splits), inferred=True)
+    schema, skipped = comparable([Field(n, pa.large_string(), "text") for n in names], name)
+    return FileSource(name, schema, tuple(splits), inferred=True, skipped=skipped)
 
 
 def _open_delta(path: str, session: SparkSession | None) -> Source:
@@ -185,7 +209,7 @@ def _open_delta(path: str, session: SparkSession | None) -> Source:
         table = DeltaTable(path).to_pyarrow_table()
     except (DeltaError, OSError) as error:
         raise files.readable(path, error) from None
-    return FileSource(path, checked_schema(table.schema, path), tuple(files.memory_splits(table)))
+    return memory_source(path, arrow_fields(table.schema), table.columns)
 
 
 def _catalog_table(name: str, session: SparkSession | None) -> Source:

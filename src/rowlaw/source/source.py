@@ -6,11 +6,13 @@ memory), or a Spark DataFrame (catalog tables, JDBC, remote storage, the user's 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
+
+from rowlaw.errors import RowlawError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,13 +35,15 @@ class Split(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A table in splits. ``schema`` holds text for columns whose type is yet to be inferred (``inferred``)."""
+    """A table in splits. ``schema`` holds text for columns whose type is yet to be inferred (``inferred``), and no column that is
+    ``skipped`` because its values cannot be compared."""
 
     name: str
     schema: pa.Schema
     splits: tuple[Split, ...]
     types: dict[str, pa.DataType] = field(default_factory=dict)
     inferred: bool = False  # text formats: types come from the values unless `types` names them
+    skipped: Mapping[str, RowlawError] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,6 +52,11 @@ class FileSource:
     @property
     def size(self) -> int:
         return sum(split.size for split in self.splits)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether this process holds the table already."""
+        return all(hasattr(split, "table") for split in self.splits)
 
     def __repr__(self) -> str:
         return f"FileSource({self.name!r}, {len(self.columns)} columns, {len(self.splits)} splits)"
@@ -61,6 +70,7 @@ class FrameSource:
     schema: pa.Schema
     frame: DataFrame
     types: dict[str, pa.DataType] = field(default_factory=dict)
+    skipped: Mapping[str, RowlawError] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:

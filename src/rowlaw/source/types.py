@@ -77,17 +77,3 @@ def named_type(column: str, name: str) -> pa.DataType:
                 return pa.decimal128(precision, scale)
     names = ", ".join(sorted(NAMED_TYPES))
     raise RowlawError("BAD_OPTION", option=f"types[{column!r}]", value=name, problem=f"use one of {names}, decimal(p,s)")
-
-
-def checked_schema(schema: pa.Schema, source: str) -> pa.Schema:
-    """``schema``, once it is sure that it has columns, that their names differ and that their values can be compared."""
-    if not len(schema):
-        raise RowlawError("NO_COLUMNS", source=source)
-    seen: set[str] = set()
-    for field in schema:
-        if field.name in seen:
-            raise RowlawError("DUPLICATE_COLUMN", source=source, column=field.name)
-        seen.add(field.name)
-        if type_class(field.type) is None:
-            raise RowlawError("UNSUPPORTED_TYPE", source=source, column=field.name, type=str(field.type))
-    return schema

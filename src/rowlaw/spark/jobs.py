@@ -8,10 +8,13 @@ seconds for the first one) would cost more than it brings. Both give the same an
 from __future__ import annotations
 
 import gc
+import math
 import os
 import pickle
+import queue
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rowlaw.errors import RowlawError
+from rowlaw.stopping import NEVER, Stop, Stopped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,18 +34,38 @@ R = TypeVar("R")
 
 Done = Callable[[int, int], None]  # tasks finished, tasks in all
 
+LOOK_SECONDS = 0.02  # between two looks at a request to stop
+_FAILED, _ENDED = -1, -2  # in the place of a task's number
+GRACE_SECONDS = 0.3  # for tasks to end by themselves once they are asked to stop
 MOST_PARTITIONS = 512  # a task costs about 30 ms: more of them than this are run several to a partition
 
 
 class Workers(Protocol):
-    """Who does the work."""
+    """Threads or processes that run tasks."""
 
     @property
     def slots(self) -> int:
         """How many tasks run at once."""
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str, done: Done | None = None) -> list[R]:
-        """``[function(task) for task in tasks]``; tasks that come first are started first. ``done`` hears how many are finished."""
+    @property
+    def session(self) -> SparkSession | None:
+        """The Spark session whose workers run the tasks; None: this process does, and tasks may use its memory."""
+
+    def map(
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[T],
+        description: str,
+        done: Done | None = None,
+        *,
+        large: bool = False,
+        stop: Stop = NEVER,
+    ) -> list[R]:
+        """``[function(task) for task in tasks]``; tasks that come first are started first. ``done`` gets the count of finished tasks.
+
+        ``large``: the results together may be too large to be collected at once.
+        Raises :class:`Stopped` soon after ``stop`` is requested, also if a task does not end by itself then.
+        """
 
 
 def cores() -> int:
@@ -55,7 +79,22 @@ class DriverThreads:
 
     slots: int = field(default_factory=cores)
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T], description: str, done: Done | None = None) -> list[R]:  # noqa: ARG002 - Spark shows it
+    @property
+    def session(self) -> None:
+        """Threads need none."""
+
+    def map(
+        self,
+        function: Callable[[T], R],
+        tasks: Sequence[T],
+        description: str,  # noqa: ARG002 - Spark shows it
+        done: Done | None = None,
+        *,
+        large: bool = False,  # noqa: ARG002 - the results are in this process anyway
+        stop: Stop = NEVER,
+    ) -> list[R]:
+        if stop is not NEVER:
+            return _until_stopped(function, tasks, self.slots, done, stop)
         results = []
         with ExitStack() as stack:
             if len(tasks) < 2 or self.slots < 2:
@@ -68,6 +107,64 @@ class DriverThreads:
                 if done is not None:
                     done(len(results), len(tasks))
         return results
+
+
+def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS) -> R:
+    """The result of a function; raises :class:`Stopped` if there is none ``grace`` seconds after a stop is requested.
+
+    The function then goes on in a thread that nobody waits for. What it does must be of no consequence.
+    """
+    if stop is NEVER:
+        return function()
+    return _until_stopped(lambda call: call(), [function], 1, None, stop, grace)[0]
+
+
+def _until_stopped(
+    function: Callable[[T], R], tasks: Sequence[T], threads: int, done: Done | None, stop: Stop, grace: float = GRACE_SECONDS
+) -> list[R]:
+    """The results in order. Threads that do not end when they are asked to are left behind: they take no further tasks."""
+    todo = iter(list(enumerate(tasks)))  # shared: each thread takes the next one
+    over = Stop()
+    answers: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+    results: dict[int, R] = {}
+
+    def work() -> None:
+        try:
+            for number, task in todo:
+                if over() or stop():
+                    break
+                answers.put((number, function(task)))
+        except BaseException as error:
+            answers.put((_FAILED, error))
+        answers.put((_ENDED, None))
+
+    running = min(threads, len(tasks))
+    for _ in range(running):
+        threading.Thread(target=work, name="rowlaw-task", daemon=True).start()
+    late = math.inf
+    try:
+        while running:
+            if late == math.inf and stop():
+                late = time.monotonic() + grace
+            if time.monotonic() > late:
+                break
+            try:
+                number, answer = answers.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                continue
+            if number == _ENDED:
+                running -= 1
+            elif number != _FAILED:
+                results[number] = answer
+                if done is not None:
+                    done(len(results), len(tasks))
+            elif not isinstance(answer, Stopped):
+                raise answer
+    finally:
+        over.request()
+    if len(results) < len(tasks):
+        raise Stopped([results.get(number) for number in range(len(tasks))])
+    return [results[number] for number in range(len(tasks))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +187,15 @@ class SparkTasks:
         description: str,
         done: Done | None = None,
         taken: Callable[[R], R] | None = None,
+        *,
+        large: bool = False,
+        stop: Stop = NEVER,
     ) -> list[R]:
         """As of all workers; ``taken`` is for results too large for the driver's memory (see :meth:`over`)."""
         if not tasks:
             return []
+        if large and taken is None:
+            taken = _as_it_is
         partitions = min(len(tasks), MOST_PARTITIONS)
         # Task i goes to partition i % partitions: neighbours are often alike, and so are their costs.
         order = [i for p in range(partitions) for i in range(p, len(tasks), partitions)]
@@ -105,7 +207,7 @@ class SparkTasks:
                     yield i, function(shuffled[i])
 
         frame = self.session.range(0, len(tasks), 1, partitions)
-        results = {order[i]: result for i, result in self.over(frame, work, description, done, taken)}
+        results = {order[i]: result for i, result in self.over(frame, work, description, done, taken, stop=stop)}
         return [results[i] for i in range(len(tasks))]
 
     def over(
@@ -115,13 +217,16 @@ class SparkTasks:
         description: str,
         done: Done | None = None,
         taken: Callable[[R], R] | None = None,
+        *,
+        stop: Stop = NEVER,
     ) -> list[tuple[int, R]]:
         """Run ``work`` over each partition of ``frame``: it yields numbered results, which come back in any order.
 
         With ``taken`` results stay on the disks of the workers until the driver takes them, one partition at a time.
         """
         packed = frame.mapInArrow(_packed(work), "id long, result binary")
-        with described(self.session, description, done):
+        stop.check()
+        with described(self.session, description, done, stop):
             try:
                 if taken is None:
                     return [(row["id"], _unpacked(row["result"])) for row in packed.collect()]
@@ -130,7 +235,12 @@ class SparkTasks:
             except RowlawError:
                 raise
             except Exception as error:
+                stop.check()  # the job was cancelled for that
                 raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
+
+
+def _as_it_is(result: R) -> R:
+    return result
 
 
 @contextmanager
@@ -155,29 +265,54 @@ def _unpacked(result: bytes) -> Any:
 
 
 @contextmanager
-def described(session: SparkSession, description: str, done: Done | None = None) -> Iterator[None]:
-    """Jobs started inside carry the description in Spark's UI; ``done`` hears of finished tasks. Spark Connect offers neither."""
+def described(session: SparkSession, description: str, done: Done | None = None, stop: Stop = NEVER) -> Iterator[None]:
+    """Jobs started inside carry the description in Spark's UI; ``done`` hears of finished tasks. Spark Connect offers neither.
+
+    A request to ``stop`` cancels the jobs some time later: tasks that know the deadline end by themselves first.
+    """
     context = getattr(session, "_sc", None)
-    if context is None:
-        yield
-        return
     group = f"rowlaw-{uuid.uuid4().hex}"
-    context.setJobGroup(group, f"rowlaw: {description}", interruptOnCancel=True)
     over = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(context.statusTracker(), group, done, over), daemon=True) if done is not None else None
-    if watcher is not None:
+    watchers = []
+    if context is not None:
+        context.setJobGroup(group, f"rowlaw: {description}", interruptOnCancel=True)
+        if done is not None:
+            watchers.append(threading.Thread(target=_watch, args=(context.statusTracker(), group, done, over), daemon=True))
+    elif stop is not NEVER:
+        session.addTag(group)
+
+    def cancel() -> None:
+        if context is not None:
+            context.cancelJobGroup(group)
+        elif stop is not NEVER:
+            session.interruptTag(group)
+
+    if stop is not NEVER:
+        watchers.append(threading.Thread(target=_cancel_later, args=(cancel, stop, over), daemon=True))
+    for watcher in watchers:
         watcher.start()
     try:
         yield
     except KeyboardInterrupt:
-        context.cancelJobGroup(group)
+        cancel()
         raise
     finally:
         over.set()
-        if watcher is not None:
+        for watcher in watchers:
             watcher.join()
-        for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-            context.setLocalProperty(name, None)
+        if context is not None:
+            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+                context.setLocalProperty(name, None)
+        elif stop is not NEVER:
+            session.removeTag(group)
+
+
+def _cancel_later(cancel: Callable[[], None], stop: Stop, over: threading.Event) -> None:
+    while not over.wait(LOOK_SECONDS * 5):
+        if stop():
+            while not over.wait(GRACE_SECONDS):  # again: a job may start after a look
+                cancel()
+            return
 
 
 def _watch(tracker: Any, group: str, done: Done, over: threading.Event) -> None:
@@ -196,7 +331,7 @@ def _packed(
     def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        _settle()
+        settle()
         try:
             for number, result in work(batches):
                 yield pa.RecordBatch.from_pydict(
@@ -210,7 +345,13 @@ def _packed(
     return packed
 
 
-def _settle() -> None:
+def frame_of(session: SparkSession, table: pa.Table, schema: Any = None) -> DataFrame:
+    """A frame of a table in memory, as one chunk: Spark takes an empty chunk for the end of the table."""
+    whole = table.combine_chunks()
+    return session.createDataFrame(whole) if schema is None else session.createDataFrame(whole, schema)
+
+
+def settle() -> None:
     """Once per worker: keep loaded modules out of the collection that PySpark runs after each task (30 ms saved)."""
     if not hasattr(sys, "_rowlaw_settled"):
         sys._rowlaw_settled = True  # type: ignore[attr-defined]

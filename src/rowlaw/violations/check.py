@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rowlaw.engine.engine import Engine
+from rowlaw.engine.choose import EngineName
+from rowlaw.engine.open import open_engine
+from rowlaw.engine.protocol import Engine
 from rowlaw.progress import Progress
-from rowlaw.relation import Relation, encode
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, load
 from rowlaw.rules.model import Rule, TypeClass
 from rowlaw.source import FileSource, Source, open_source
@@ -31,6 +32,7 @@ def check(
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     session: SparkSession | None = None,
+    engine: EngineName = "auto",
     progress: bool = True,
     **reading: Any,
 ) -> Result:
@@ -49,6 +51,9 @@ def check(
         The column by which rows are called in the result; by default their position in the table, from 0.
     columns, types, reading
         As in :func:`rowlaw.open_source`.
+    engine
+        ``"local"`` reads the table into this process, ``"spark"`` leaves it where it is and never gathers it. ``"auto"``: what is
+        Spark's is answered by Spark, unless it is so small that bringing it here is quicker; ``result.engine.choice`` says why.
 
     Examples
     --------
@@ -67,25 +72,26 @@ def check(
     source = open_source(table, columns=columns, types=types, session=session, **reading)
     known = _types(source)
     for named in chosen:
-        bind(named.origin or named.rule, known)  # before a large table is read
+        bind(named.origin or named.rule, known, source.skipped)  # before a large table is read
     with shown.phase("read"):
-        relation = encode(source, row_id=row_id, session=session)
+        needed = dict.fromkeys(name for named in chosen for name in named.rule.columns)
+        opened = open_engine(source, chosen.nulls, row_id=row_id, session=session, engine=engine, columns=list(needed), rules=len(chosen))
+    shown.say(str(opened.choice))
     try:
-        return run(relation, chosen, session=session, progress=shown)
+        return run(opened, chosen, shown)
     except BaseException:
-        relation.close()
+        opened.close()
         raise
 
 
-def run(relation: Relation, rules: RuleSet, *, session: SparkSession | None = None, progress: Progress | None = None) -> Result:
-    """Check a relation that is encoded already."""
+def run(engine: Engine, rules: RuleSet, progress: Progress | None = None) -> Result:
+    """Check a table that is open already. Nulls mean what they mean to the engine."""
     shown = progress or Progress(quiet=True)
-    bound = [bind(named.origin or named.rule, relation.types) for named in rules]
-    engine = Engine(relation, rules.nulls, session)
+    bound = [bind(named.origin or named.rule, engine.types, engine.skipped) for named in rules]
     with shown.phase("check") as phase:
-        found = engine.count(bound, done=phase.update)
-    verdicts = [Verdict(named, rule, count, relation.rows) for named, rule, count in zip(rules, bound, found, strict=True)]
-    return Result(engine, verdicts, shown.seconds)
+        findings = engine.check(bound, done=phase.update)
+    verdicts = [Verdict(named, rule, count, engine.rows) for named, rule, count in zip(rules, bound, findings.counts, strict=True)]
+    return Result(engine, findings, verdicts, shown.seconds)
 
 
 def rule_set(rules: Any, nulls: Nulls | None = None) -> RuleSet:

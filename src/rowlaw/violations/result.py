@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
-from rowlaw.engine.engine import Engine, Found
+from rowlaw.engine.answers import Removal, RuleCount
+from rowlaw.engine.protocol import Engine, Findings
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules import NamedRule
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
 from rowlaw.rules.notebook import SHOWN, Code, notebook_table
-from rowlaw.violations.clashes import Clashes, plain, write
+from rowlaw.violations.clashes import Clashes, write
 from rowlaw.violations.sides import Clash, side_by_side
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Verdict:
 
     named: NamedRule
     rule: Rule  # as bound to the table
-    found: Found
+    count: RuleCount
     table_rows: int
 
     @property
@@ -47,12 +47,12 @@ class Verdict:
     @property
     def violations(self) -> int:
         """Ordered pairs of rows that break the rule (rows, if it speaks of single rows)."""
-        return self.found.pairs
+        return self.count.pairs
 
     @property
     def rows(self) -> int:
         """Rows that take part in a violation."""
-        return len(self.found.rows)
+        return self.count.rows
 
     @property
     def error(self) -> float:
@@ -81,18 +81,19 @@ class Verdict:
 
 
 class Result:
-    """The outcome of :func:`rowlaw.check`. Keeps the encoded table until it is closed or forgotten."""
+    """The outcome of :func:`rowlaw.check`. Keeps what the engine computed until it is closed or no longer referenced."""
 
-    def __init__(self, engine: Engine, verdicts: Sequence[Verdict], seconds: Mapping[str, float]) -> None:
+    def __init__(self, engine: Engine, findings: Findings, verdicts: Sequence[Verdict], seconds: Mapping[str, float]) -> None:
         self.engine = engine
+        self._findings: Findings | None = findings
         self.verdicts = tuple(verdicts)
         self.seconds = dict(seconds)
-        self._by_id = {verdict.id: verdict for verdict in self.verdicts}
+        self._number = {verdict.id: number for number, verdict in enumerate(self.verdicts)}
 
     @property
     def table_rows(self) -> int:
         """Rows of the table."""
-        return self.engine.relation.rows
+        return self.engine.rows
 
     @property
     def counts(self) -> dict[str, int]:
@@ -109,9 +110,19 @@ class Result:
         return BROKEN if any(verdict.named.severity == "error" for verdict in self.broken) else 0
 
     def __getitem__(self, id: str) -> Verdict:
-        if id not in self._by_id:
-            raise RowlawError("UNKNOWN_RULE", id=id, hint=nearest(id, self._by_id))
-        return self._by_id[id]
+        return self.verdicts[self._index(id)]
+
+    def _index(self, id: str) -> int:
+        if id not in self._number:
+            raise RowlawError("UNKNOWN_RULE", id=id, hint=nearest(id, self._number))
+        return self._number[id]
+
+    @property
+    def findings(self) -> Findings:
+        """The answers of the engine, for rules by their index."""
+        if self._findings is None:
+            raise RowlawError("RESULT_CLOSED")
+        return self._findings
 
     def __repr__(self) -> str:
         lines = [f"  {verdict}" for verdict in self.verdicts[:20]]
@@ -134,43 +145,66 @@ class Result:
 
     def side_by_side(self, id: str, limit: int = SAMPLE) -> list[Clash]:
         """The same violations as comparisons: the values of the two rows beside each other, and where they clash."""
-        clashes = self._clashes(id)
-        return side_by_side(clashes, *clashes.worst(limit))
+        return side_by_side(self[id].rule, self.findings.first(self._index(id), limit), self.engine.nulls)
 
     def pairs(self, id: str) -> Iterator[pa.RecordBatch]:
         """All violations of a rule, batch by batch, with the compared values side by side; never all in memory."""
         return self._clashes(id).batches()
 
+    def groups(self, id: str) -> Iterator[pa.RecordBatch]:
+        """All violations of a rule in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other but itself.
+
+        For rules with very many violations: ten billion pairs may be a few thousand groups.
+
+        >>> from rowlaw import check
+        >>> table = pa.table({"zip": [1, 1, 1], "city": ["a", "a", "b"]})
+        >>> groups = [g for batch in check(table, "fd (zip) -> city", progress=False).groups("R1") for g in batch.to_pylist()]
+        >>> sum(len(group["s_rows"]) * len(group["t_rows"]) for group in groups)
+        4
+        """
+        return self.findings.groups(self._index(id))
+
     def violations(self, id: str, session: SparkSession | None = None) -> DataFrame:
-        """All violations of a rule as a lazy Spark DataFrame: ``s_row``, ``t_row`` and the values compared."""
-        return self._clashes(id).frame(session)
+        """All violations of a rule as a lazy Spark DataFrame: ``rule``, ``s_row``, ``t_row`` and the values compared.
+
+        The frame stays valid when the result is gone (see :meth:`close`). ``t_row`` is null where the rule is about single rows.
+        """
+        return self.findings.violations(self._index(id), id, session)
 
     @cached_property
     def rows(self) -> DataFrame:
         """The rows that take part in violations, as a Spark DataFrame: ``row``, ``rule``, ``pairs`` (in how many), worst first."""
-        from rowlaw.spark.session import session
+        return self.findings.rows([verdict.id for verdict in self.verdicts])
 
-        spark = session()
-        tables = []
-        for verdict in self.verdicts:
-            labels = self.engine.relation.row_labels(verdict.found.rows)
-            tables.append(pa.table({"row": labels, "rule": pa.array([verdict.id] * len(labels)), "pairs": verdict.found.per_row}))
-        whole = (
-            pa.concat_tables(tables)
-            if tables
-            else pa.table({"row": pa.array([], pa.int64()), "rule": pa.array([], pa.string()), "pairs": pa.array([], pa.int64())})
-        )
-        return spark.createDataFrame(plain(whole)).orderBy("pairs", ascending=False)
+    def flagged(self) -> DataFrame:
+        """The table as a Spark DataFrame, with ``row`` (what a row is called) and ``broken_rules`` (the ids of the rules it breaks)."""
+        return self.findings.flagged([verdict.id for verdict in self.verdicts])
+
+    def good(self) -> DataFrame:
+        """The rows that break no rule."""
+        return self._where_flags("size({}) = 0")
+
+    def bad(self) -> DataFrame:
+        """The rows that break a rule, with the ids of the rules."""
+        return self._where_flags("size({}) > 0")
+
+    def _where_flags(self, condition: str) -> DataFrame:
+        flagged = self.flagged()
+        return flagged.where(condition.format(f"`{flagged.columns[-1]}`"))
 
     def worst(self, limit: int = 10) -> list[tuple[Any, int]]:
         """The rows in most violations over all rules: ``(row, pairs)``, worst first."""
-        tally = np.zeros(self.table_rows, np.int64)
-        for verdict in self.verdicts:
-            tally[verdict.found.rows] += verdict.found.per_row
-        some = np.argpartition(-tally, min(limit, len(tally) - 1))[:limit] if limit < len(tally) else np.arange(len(tally))
-        chosen = [row for row in sorted(some, key=lambda row: (-tally[row], row)) if tally[row]]
-        labels = self.engine.relation.row_labels(np.array(chosen, np.int64)).to_pylist()
-        return [(label, int(tally[row])) for label, row in zip(labels, chosen, strict=True)]
+        return [(worst.row, worst.pairs) for worst in self.findings.worst(limit)]
+
+    def rows_to_remove(self, id: str, limit: int | None = None) -> Removal:
+        """The fewest rows without which a rule holds, or an upper bound: their count, and the ids of the first ``limit`` of them.
+
+        >>> from rowlaw import check
+        >>> table = pa.table({"zip": [1, 1, 1], "city": ["Hoboken", "Hobken", "Hoboken"]})
+        >>> check(table, "fd (zip) -> city", progress=False).rows_to_remove("R1")
+        Removal(count=1, exact=True, first=(1,))
+        """
+        return self.findings.rows_to_remove(self._index(id), limit)
 
     def suspects(self, limit: int | None = None) -> pa.Table:
         """Cells that are probably wrong, worst first: more of the functional dependencies checked contradict them than confirm them.
@@ -184,20 +218,23 @@ class Result:
         >>> check(table, "fd (zip) -> city", progress=False).suspects().to_pylist()
         [{'row': 1, 'column': 'city', 'value': 'Hobken', 'usual': 'Hoboken', 'against': 1, 'backing': 0}]
         """
-        from rowlaw.violations.suspects import suspects
-
         dependencies = {v.rule: bool(v.named.error) for v in self.verdicts if isinstance(v.rule, FunctionalDependency)}
-        return suspects(self.engine, dependencies, limit)
+        return self.findings.suspects(dependencies, limit)
 
-    def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None) -> int:
-        """Stream all violations to a Parquet file: of one rule with the compared values, of several as ``rule, s_row, t_row``."""
-        return write([self._clashes(id) for id in (ids if ids is not None else list(self._by_id))], path)
+    def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None) -> int:
+        """Write all violations, or up to ``limit`` of each rule, to a file ending in .parquet, .csv or .arrow; returns their count.
+
+        Columns: ``rule``, ``s_row``, ``t_row``, and the values of both rows in the columns that the rules compare.
+        """
+        chosen = ids if ids is not None else list(self._number)
+        return write(self.findings, [self._clashes(id) for id in chosen], path, limit)
 
     def to_dict(self, sample: int = SAMPLE, suspects: int = 0) -> dict[str, Any]:
         """The JSON document of ``rowlaw check --format json``."""
         return {
             "rows": self.table_rows,
             "nulls": self.engine.nulls,
+            "engine": {"name": self.engine.choice.name, "why": self.engine.choice.why},
             "seconds": {phase: round(seconds, 3) for phase, seconds in self.seconds.items()},
             "rules": [
                 {
@@ -224,9 +261,13 @@ class Result:
         importlib.import_module("rowlaw").write_report(path, self, **options)
 
     def close(self) -> None:
-        """Give up the encoded table."""
-        self.engine.relation.close()
+        """Release what was computed and the encoded table.
+
+        Frames stay valid, with one exception: those of the spark engine without a row id need the numbered rows that are released here.
+        """
+        if self._findings is not None:
+            self._findings.close()
+            self._findings = None
 
     def _clashes(self, id: str) -> Clashes:
-        verdict = self[id]
-        return Clashes(self.engine, verdict.id, verdict.rule, verdict.found)
+        return Clashes(self.findings, self._index(id), id, self[id].rule)

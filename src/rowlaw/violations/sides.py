@@ -15,10 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
+from rowlaw.engine.answers import compared, value_names
 from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Operand, Predicate, Rule
-from rowlaw.violations.clashes import Clashes
+from rowlaw.rules.outcomes import compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +43,15 @@ class Clash:
     lines: tuple[Line, ...]
 
 
-def side_by_side(clashes: Clashes, s: np.ndarray, t: np.ndarray) -> list[Clash]:
-    """The violations of some pairs of rows."""
-    table = clashes.table(s, t)
-    names = {(row, column): name for name, row, column in clashes.values}
-    found = []
-    for record in table.to_pylist():
-        values = {key: record[name] for key, name in names.items()}
-        denial = _broken(clashes.rule, values, clashes.engine.nulls)
-        found.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))
-    return found
+def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
+    """Violations of a rule, listed with their values, as comparisons."""
+    names = value_names(rule.columns)
+    clashes = []
+    for record in listed.to_pylist():
+        values = {operand: record[names[operand]] for operand in compared(rule)}
+        denial = _broken(rule, values, nulls)
+        clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))
+    return clashes
 
 
 def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Denial:
@@ -63,14 +63,7 @@ def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Den
 
 def _holds(p: Predicate, values: dict[tuple[str, str], Any], nulls: Nulls) -> bool:
     a, b = (_value(operand, values) for operand in (p.left, p.right))
-    if a is None or b is None:
-        # null sorts before everything: compare what is known
-        return nulls == "equal" and bool(p.op & _outcome(a is not None, b is not None))
-    return bool(p.op & _outcome(a, b))
-
-
-def _outcome(a: Any, b: Any) -> Op:
-    return Op.LT if a < b else Op.EQ if a == b else Op.GT
+    return compare(a, b, unknown=nulls == "unknown").accepted_by(p.op)
 
 
 def _value(operand: Operand, values: dict[tuple[str, str], Any]) -> Any:

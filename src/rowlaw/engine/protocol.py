@@ -1,0 +1,190 @@
+"""The floor between what is asked and where it runs: :class:`Engine`, and the :class:`Findings` of a check.
+
+Above it (violations, discovery, report, command line) nothing sees positions of rows, arrays of codes or Spark jobs. Below it nothing
+knows of commands or reports. Answers are bounded (counts, the first violations) or Spark DataFrames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rowlaw.engine.answers import EVERY_PAIR, Removal, RuleCount, Sides, WorstRow
+from rowlaw.engine.choose import Choice
+from rowlaw.engine.plans import RulePlan
+from rowlaw.engine.questions import Question
+from rowlaw.errors import RowlawError
+from rowlaw.rules.model import FunctionalDependency, Nulls, Rule, TypeClass
+from rowlaw.spark.jobs import Done, Workers
+from rowlaw.stopping import NEVER, Stop
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rowlaw.relation import Relation
+    from rowlaw.relation.known import KnownRows
+    from rowlaw.relation.pairs import Pairs
+
+
+class ColumnFacts(Protocol):
+    """What is known of a column."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> TypeClass: ...
+    @property
+    def arrow_type(self) -> pa.DataType: ...
+    @property
+    def distinct(self) -> int:
+        """Count of distinct values, null not counted."""
+
+    @property
+    def nulls(self) -> int:
+        """Count of rows with null."""
+
+
+class Statistics(Protocol):
+    """What planning and the predicate space need to know of a table's columns."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def row_id(self) -> str | None:
+        """The column that names the rows; discovery leaves it out."""
+
+    @property
+    def columns(self) -> Sequence[ColumnFacts]: ...
+    def column(self, name: str) -> ColumnFacts:
+        """The facts of one column; an unknown name is an error."""
+
+    def shared_values(self, left: str, right: str) -> float:
+        """The share of distinct values that two columns have in common, of the larger count of them."""
+
+    def mean(self, name: str, *, exact: bool) -> Any:
+        """The mean of a number column over its finite values: a float, NaN where rounding decides, or a fraction if ``exact``."""
+
+    def frequent_values(self, name: str, share: float) -> list[Any]:
+        """The values that at least this share of the rows have."""
+
+    def agreeing_pairs(self, name: str) -> float:
+        """About how many unordered pairs of rows agree on a column."""
+
+
+class Findings(Protocol):
+    """What a check found, for rules that go by their index. Keeps what was computed until it is closed."""
+
+    @property
+    def counts(self) -> Sequence[RuleCount]: ...
+    @property
+    def rows_involved(self) -> int:
+        """Count of rows that take part in a violation of any rule."""
+
+    def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
+        """List violations of the worst rows, at most ``each`` per row: ``s_row``, ``t_row``, both rows' values (`value_names`) and their
+        numbers (``s#``, ``t#``: where they are among the rows).
+
+        A pair that is broken in both directions is listed in one. A rule about single rows has no ``t_row``.
+        """
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """The schema of :meth:`batches`."""
+
+    def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """List violations of some rules, for each the first ``limit``, one batch at a time, each with the index of its rule.
+
+        Columns: ``s_row``, ``t_row`` (null for single rows) and both rows' values of ``columns``.
+        """
+
+    def groups(self, rule: int) -> Iterator[pa.RecordBatch]:
+        """List violations in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other but itself."""
+
+    def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
+        """All violations of a rule, lazily: ``rule``, ``s_row``, ``t_row`` and the values compared."""
+
+    def rows(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
+        """The rows that take part in violations: ``row``, ``rule``, ``pairs``; ``ids`` name the rules."""
+
+    def flagged(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
+        """The input with what each row is called (``row``) and the ids of the rules that it breaks (``broken_rules``)."""
+
+    def worst(self, limit: int, columns: Sequence[str] = ()) -> list[WorstRow]:
+        """The rows in most violations over all rules, worst first, with their values in ``columns``."""
+
+    def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
+        """The fewest rows without which the rule holds, or an upper bound; the ids of the first ``limit`` of them."""
+
+    def suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
+        """Cells that more dependencies contradict than confirm; the value says whether a dependency was learnt with exceptions."""
+
+    def close(self) -> None:
+        """Release what was materialised. Frames stay valid, except those of SparkEngine without a row id, which need it."""
+
+
+class Engine(Protocol):
+    """A table under one meaning of null, and the questions that can be asked about it. Rules must be bound to its columns."""
+
+    @property
+    def choice(self) -> Choice:
+        """Which engine this is, and why it was chosen."""
+
+    @property
+    def nulls(self) -> Nulls: ...
+    @property
+    def rows(self) -> int:
+        """Count of rows of the table."""
+
+    @property
+    def types(self) -> Mapping[str, TypeClass]:
+        """The type class of each column."""
+
+    @property
+    def skipped(self) -> Mapping[str, RowlawError]:
+        """Columns of the source that cannot be compared, and why."""
+
+    def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> Findings:
+        """Count the violations of each rule exactly, with the rows that take part."""
+
+    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:
+        """Count the violations of each rule exactly; nothing else is kept. Raises ``Stopped`` soon after ``stop`` is requested."""
+
+    def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
+        """Up to ``limit`` rows spread over the table: ``number`` (their order) and the values of ``columns``."""
+
+    def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:
+        """How the violations of a rule are counted, together with those of ``among``, and listed; ``analyze``: measured too."""
+
+    def close(self) -> None:
+        """Release the table."""
+
+
+class DiscoveryEngine(Engine, Protocol):
+    """An engine that also answers what discovery asks: samples, statistics and counterexamples."""
+
+    @property
+    def statistics(self) -> Statistics: ...
+    @property
+    def known_rows(self) -> KnownRows:
+        """Which columns are known together: what decides whether any rows could break a law."""
+
+    def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
+        """For each rule up to ``limit`` violating pairs, no pairs only if the rule holds; None if there was no time to examine it."""
+
+    def all_violations(self, rule: Rule) -> Iterator[Pairs]:
+        """All violating pairs of a rule, one batch at a time: what Hydra's completion takes in."""
+
+    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
+        """Up to ``limit`` pairs that break each target of each question; none only if it holds. No answers once it is time to stop."""
+
+    def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+        """For each target of each question the fewest rows without which it holds. No answers once it is time to stop."""
+
+    def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
+        """Some pairs of rows that agree on a column, for each of the columns: such pairs say most about keys and dependencies."""
+
+    def sample(self) -> Relation:
+        """Rows to take evidence from: all rows where this process holds them, else a sample."""
+
+    def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:
+        """The workers for so much work; ``on_rows``: the work needs the rows of :meth:`sample`."""

@@ -1,0 +1,1 @@
+"""The engine that works on a Spark DataFrame and never gathers it."""

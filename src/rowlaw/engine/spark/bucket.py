@@ -1,0 +1,170 @@
+"""Counting inequalities without an equality, or inside a group that is too large for a task: *bucket*.
+
+Each compared column is cut into ranges of values, the buckets; equal values share a bucket. Two rows that satisfy all inequalities either
+differ in the bucket of every compared column: then the buckets decide, and all such pairs are counted from the histogram of bucket
+vectors. Or they share the bucket of some column: let j be the first such column. Rows are partitioned by their bucket of column j, and
+inside a partition columns before j are compared by bucket, strictly, and the others by value. So each pair is counted once, and
+k inequalities need k passes of linear shuffle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.engine.spark import expressions
+from rowlaw.engine.spark.aggregate import true_of_row
+from rowlaw.engine.spark.roles import KEY, Scope, Within, hashed, may_be, meeting_value, spread, tasks_for
+from rowlaw.engine.spark.shape import Shape, operand
+from rowlaw.engine.spark.view import View
+from rowlaw.engine.spark.worker import BOTH, PART, ROLE, Item, S, T
+from rowlaw.rules.model import Denial, Op, between_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
+
+SAFE_PAIRS = 1 << 62  # sums of products below this fit 64 bits
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """A shape with inequalities and without differences, among all rows or among those of a scope: then its groups are few and large."""
+
+    view: View
+    shape: Shape
+    scope: Scope = ()
+
+    @cached_property
+    def borders(self) -> list[pa.Array]:
+        """For each inequality the borders of its buckets, on one scale for both its columns."""
+        k = len(self.shape.inequalities)
+        groups = max((len(w.keys) for w in self.scope if isinstance(w, Within) and w.inside), default=1)
+        cells = self.view.limits.histogram_cells / max(1, groups)
+        wanted = 2 * self.view.table.rows / max(1, self.view.task_rows(self.shape.columns))
+        buckets = int(max(2, min(self.view.limits.buckets, max(wanted, 16), cells ** (1 / k))))
+        return [self.view.sample.borders([operand(p, "s"), operand(p, "t")], buckets) for p in self.shape.inequalities]
+
+    def bucket(self, rows: DataFrame, number: int, row: str) -> SparkColumn:
+        """The bucket of an inequality's value in a role; null, where it is a value, has the lowest one for itself."""
+        from pyspark.sql import functions as f
+
+        p = self.shape.inequalities[number]
+        name = operand(p, row)
+        table = self.view.table
+        key = expressions.order_key(rows[name], table.kinds[name], table.arrow_types[table.own_name(name)])
+        values = self.borders[number].to_pylist()
+        return f.when(rows[name].isNull(), f.lit(0)).otherwise(_search(key, values, 1)).cast("int")
+
+    @property
+    def sides(self) -> list[tuple[int, str]]:
+        """Roles in which rows are sent: one, if the same rows are compared by the same columns in both."""
+        return [(BOTH, "s")] if self.shape.reflexive else [(S, "s"), (T, "t")]
+
+    def histograms(self, rows: DataFrame) -> list[DataFrame]:
+        """For each role the rows of each bucket vector, group by group."""
+        found = []
+        table = self.view.table
+        for _, row in self.sides:
+            filters = self.shape.s_filters if row == "s" else self.shape.t_filters
+            side = rows.where(may_be(table, rows, self.shape, row, self.scope) & true_of_row(table, rows, filters))
+            values = [meeting_value(table, side, p, row).alias(f"g{i}") for i, p in enumerate(self.shape.equal)]
+            vector = [self.bucket(side, i, row).alias(f"b{i}") for i in range(len(self.shape.inequalities))]
+            found.append(side.groupBy(*values, *vector).count())
+        return found
+
+    def passes(self, rows: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
+        """Each row once for each inequality and role, where rows of one bucket meet."""
+        from pyspark.sql import functions as f
+
+        table = self.view.table
+        k = len(self.shape.inequalities)
+        used = tuple(dict.fromkeys((*self.shape.columns, *extra)))
+        copies = []
+        for role, row in self.sides:
+            group = hashed([meeting_value(table, rows, p, row) for p in self.shape.equal])
+            vector = [self.bucket(rows, i, row) for i in range(k)]
+            for j in range(k):
+                fields = [f.lit(j).alias(PART), f.lit(role).cast("int").alias(ROLE), hashed([group, f.lit(j), vector[j]]).alias(KEY)]
+                copy = f.struct(*fields, *(vector[i].alias(f"b{i}") for i in range(k)))
+                copies.append(f.when(may_be(table, rows, self.shape, row, self.scope), copy))
+        sent = spread(rows, copies, used, [PART, ROLE, KEY, *(f"b{i}" for i in range(k))])
+        tasks = tasks_for(len(copies) * table.rows, self.view.task_rows(used), self.view.slots)
+        return sent.repartition(tasks, KEY).drop(KEY)
+
+    def items(self, number: int) -> tuple[Item, ...]:
+        """What the tasks count: for each inequality j the pairs that share its bucket and no bucket of those before it."""
+        found = []
+        for j in range(len(self.shape.inequalities)):
+            before = [between_rows(f"b{i}", _strict(self.shape.inequalities[i].op)) for i in range(j)]
+            predicates = (*self.shape.equal, *before, between_rows(f"b{j}", Op.EQ), *self.shape.inequalities[j:])
+            found.append(Item(number, Denial((*predicates, *self.shape.s_filters, *self.shape.t_filters)), j))
+        return tuple(found)
+
+    def decided(self, histograms: Sequence[DataFrame]) -> int:
+        """The pairs that differ in the bucket of every compared column, in the right direction: counted by the driver from histograms."""
+        s = self._cells(histograms[0])
+        t = s if len(histograms) == 1 else self._cells(histograms[1])
+        return sum(_ascending(s[g], t[g], self._down) for g in s if g in t)
+
+    @property
+    def _down(self) -> tuple[bool, ...]:
+        return tuple(p.op in (Op.GT, Op.GE) for p in self.shape.inequalities)
+
+    def _cells(self, histogram: DataFrame) -> dict[tuple[Any, ...], np.ndarray]:
+        """For each group the rows of each bucket vector."""
+        shape = tuple(len(b) + 2 for b in self.borders)
+        width = len(self.shape.equal)
+        found: dict[tuple[Any, ...], np.ndarray] = {}
+        for row in histogram.collect():
+            cells = found.setdefault(tuple(row[:width]), np.zeros(shape, np.int64))
+            cells[tuple(row[width:-1])] += row[-1]
+        return found
+
+    def tables(self, histograms: Sequence[DataFrame]) -> list[dict[tuple[Any, ...], np.ndarray]]:
+        """For each role, by group and bucket vector, the rows of the other role that the buckets alone decide."""
+        s = self._cells(histograms[0])
+        t = s if len(histograms) == 1 else self._cells(histograms[1])
+        up = tuple(not down for down in self._down)
+        of_s = {g: _beyond(t[g], self._down) for g in s if g in t}
+        of_t = {g: _beyond(s[g], up) for g in t if g in s}
+        return [of_s, of_t]
+
+
+def _strict(op: Op) -> Op:
+    return Op(op & ~Op.EQ)
+
+
+def _search(value: SparkColumn, borders: list[Any], first: int) -> SparkColumn:
+    """The count of borders that are not above a value, plus ``first``: a binary search as nested conditions."""
+    from pyspark.sql import functions as f
+
+    if not borders:
+        return f.lit(first)
+    middle = len(borders) // 2
+    return f.when(value < f.lit(borders[middle]), _search(value, borders[:middle], first)).otherwise(
+        _search(value, borders[middle + 1 :], first + middle + 1)
+    )
+
+
+def _beyond(cells: np.ndarray, down: Sequence[bool]) -> np.ndarray:
+    """For each cell the sum of the cells that are strictly above it in every dimension (below, where ``down``)."""
+    flips = tuple(axis for axis, descending in enumerate(down) if not descending)
+    turned = np.flip(cells, flips)
+    for axis in range(cells.ndim):
+        turned = np.cumsum(turned, axis=axis)
+    shifted = np.zeros_like(turned)
+    shifted[(slice(1, None),) * cells.ndim] = turned[(slice(None, -1),) * cells.ndim]
+    return np.flip(shifted, flips)
+
+
+def _ascending(s: np.ndarray, t: np.ndarray, down: Sequence[bool]) -> int:
+    beyond = _beyond(t, down)
+    if int(s.sum()) * int(t.sum()) < SAFE_PAIRS:
+        return int((s * beyond).sum())
+    return sum(int(a) * int(b) for a, b in zip(s.ravel().tolist(), beyond.ravel().tolist(), strict=True) if a and b)

@@ -1,0 +1,172 @@
+"""Predicates and values as Spark column expressions that mean what the rule model says.
+
+Spark's own habits are kept out: NaN is null and -0.0 is 0.0 before anything is compared, columns go by safe names, and texts compare by
+their bytes, which is the order of code points.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from rowlaw.rules.model import Column as Operand
+from rowlaw.rules.model import Constant, Nulls, Op, Predicate, TypeClass
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+EXACT_DIGITS = 38  # of Spark's decimals
+
+
+def plain(column: Column, arrow_type: pa.DataType) -> Column:
+    """A column as the engine compares it."""
+    from pyspark.sql import functions as f
+
+    if pa.types.is_floating(arrow_type):
+        value = column.cast("double")
+        return f.when(f.isnan(value), f.lit(None)).otherwise(value + f.lit(0.0))
+    if pa.types.is_integer(arrow_type):
+        return column.cast("bigint")
+    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_null(arrow_type):
+        return column.cast("string")
+    return column
+
+
+def all_known(columns: Sequence[Column]) -> Column:
+    """Whether no value is null."""
+    from pyspark.sql import functions as f
+
+    known = f.lit(True)
+    for column in columns:
+        known = known & column.isNotNull()
+    return known
+
+
+def same(left: Column, right: Column, nulls: Nulls) -> Column:
+    """Whether two values are equal; null equals null if null is a value."""
+    return left.eqNullSafe(right) if nulls == "equal" else left == right
+
+
+def holds(p: Predicate, left: Column, right: Column, nulls: Nulls) -> Column:
+    """Whether a predicate is true of two values. Never null."""
+    from pyspark.sql import functions as f
+
+    true, false = f.lit(True), f.lit(False)
+    outcome = {
+        Op.EQ: left == right,
+        Op.NE: left != right,
+        Op.LT: left < right,
+        Op.LE: left <= right,
+        Op.GT: left > right,
+        Op.GE: left >= right,
+    }[p.op]
+    if nulls == "unknown":
+        return f.coalesce(outcome, false)
+
+    def accepts(op: Op) -> Column:
+        return true if p.op & op else false
+
+    # null is a value below all others
+    return (
+        f.when(left.isNull() & right.isNull(), accepts(Op.EQ))
+        .when(left.isNull(), accepts(Op.LT))
+        .when(right.isNull(), accepts(Op.GT))
+        .otherwise(outcome)
+    )
+
+
+def holds_in_python(p: Predicate, frame: DataFrame, arrow_type: pa.DataType, nulls: Nulls) -> Column:
+    """Whether a predicate about one row is true, judged by Python: it compares numbers of different types exactly, which Spark does not."""
+    from pyspark.sql import functions as f
+
+    accepted, unknown = int(p.op), nulls == "unknown"
+    value: Any = p.right.value if isinstance(p.right, Constant) else None
+    if isinstance(value, Decimal) and pa.types.is_floating(arrow_type):
+        value = float(value)  # against floats a literal such as 0.1 means the float that is written so
+
+    def outcome(left: Any, right: Any) -> bool:
+        known: list[Any] = [None if isinstance(v, float) and math.isnan(v) else v for v in (left, right)]  # NaN is null
+        if None in known:
+            if unknown:
+                return False
+            known = [v is not None for v in known]  # null is below every value
+        a, b = known
+        return bool(accepted & (Op.LT if a < b else Op.EQ if a == b else Op.GT))
+
+    if isinstance(p.right, Constant):
+        return f.udf(lambda left: outcome(left, value), "boolean", useArrow=False)(frame[p.left.name])
+    return f.udf(outcome, "boolean", useArrow=False)(frame[p.left.name], frame[p.right.name])
+
+
+def comparable_in_spark(p: Predicate, arrow_types: dict[str, pa.DataType]) -> bool:
+    """Whether Spark compares the two operands exactly: values of one type, or a literal that the column's type holds."""
+    left = arrow_types[p.left.name]
+    if isinstance(p.right, Operand):
+        right = arrow_types[p.right.name]
+        if left.equals(right):
+            return True
+        return (pa.types.is_integer(left) and pa.types.is_integer(right)) or (pa.types.is_floating(left) and pa.types.is_floating(right))
+    return _literal_fits(p.right, left)
+
+
+def _literal_fits(constant: Constant, arrow_type: pa.DataType) -> bool:
+    value = constant.value
+    if isinstance(value, bool | str):
+        return True
+    if isinstance(value, dt.datetime):
+        return True
+    if isinstance(value, dt.date):
+        return True
+    if pa.types.is_floating(arrow_type):
+        return _finite(value)
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63 and not pa.types.is_decimal(arrow_type)
+    return False  # a decimal literal beside an integer or decimal column: rare, and left to the workers
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return abs(float(value)) < float("inf")
+    except OverflowError:
+        return False
+
+
+def literal(constant: Constant, arrow_type: pa.DataType) -> Column:
+    """A literal in the type of the column that it is compared with."""
+    from pyspark.sql import functions as f
+
+    value = constant.value
+    if isinstance(value, dt.datetime):
+        if getattr(arrow_type, "tz", None) is None:
+            return f.lit(value.isoformat(" ")).cast("timestamp_ntz")
+        micros = (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)  # noqa: DTZ001 - literals are written in UTC
+        return f.timestamp_micros(f.lit(micros))
+    if isinstance(value, dt.date):
+        return f.date_from_unix_date(f.lit(value.toordinal() - dt.date(1970, 1, 1).toordinal()))  # as text, early years are refused
+    if isinstance(value, Decimal | int) and not isinstance(value, bool) and pa.types.is_floating(arrow_type):
+        return f.lit(float(value))
+    return f.lit(value)
+
+
+def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Column:
+    """A value to cut into ranges by: equal values have equal keys, and keys never run against values. Texts are their own key."""
+    from pyspark.sql import functions as f
+
+    match kind:
+        case "text":
+            return column
+        case "date":
+            return f.unix_date(column).cast("double")
+        case "timestamp":
+            if getattr(arrow_type, "tz", None):
+                return f.unix_micros(column).cast("double")
+            # a local time: the session's time zone must not move it
+            seconds = f.hour(column) * 3600 + f.minute(column) * 60 + f.extract(f.lit("SECOND"), column).cast("double")
+            return f.unix_date(f.to_date(column)).cast("double") * 86_400 + seconds
+        case _:
+            return column.cast("double")

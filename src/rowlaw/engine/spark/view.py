@@ -1,0 +1,56 @@
+"""What plans know of a table: its rows, a sample of them, and the limits of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rowlaw.engine.answers import EVERY_PAIR, Sides
+from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.roles import OfSides, Scope, hashed, rows_per_task
+from rowlaw.engine.spark.sample import TableSample
+from rowlaw.engine.spark.table import SparkTable
+from rowlaw.spark.jobs import SparkTasks, frame_of
+
+
+@dataclass(frozen=True)
+class View:
+    """A table, and what plans are chosen by. ``columns``: those of the rules at hand, by their safe names."""
+
+    table: SparkTable
+    columns: tuple[str, ...]
+    limits: SparkLimits = field(default_factory=SparkLimits)
+    sides: Sides = EVERY_PAIR
+
+    @property
+    def scope(self) -> Scope:
+        """Which rows may stand for ``s`` and ``t``, where not all may."""
+        return () if self.sides == EVERY_PAIR else (OfSides(self.sides),)
+
+    @cached_property
+    def sample(self) -> TableSample:
+        return TableSample(self.table, self.columns, self.limits.sample_rows)
+
+    @cached_property
+    def slots(self) -> int:
+        """How many tasks run at once."""
+        return SparkTasks(self.table.session).slots
+
+    def task_rows(self, columns: Sequence[str]) -> int:
+        """Rows of some columns that one task takes."""
+        return rows_per_task(self.table, columns, self.limits)
+
+    def heavy(self, operands: Sequence[Sequence[str]], columns: Sequence[str]) -> tuple[int, ...]:
+        """Keys that have too many rows for one task: each of ``operands`` is a list of columns whose values make a key."""
+        limit = self.limits.group_share * self.task_rows(columns)
+        if self.table.rows <= limit:
+            return ()
+        found: set[int] = set()
+        for names in operands:
+            heavy = self.sample.heavy(names, limit)
+            if heavy.num_rows:
+                frame = frame_of(self.table.session, heavy.rename_columns(list(names)))
+                types = dict(self.table.plain.dtypes)
+                found |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
+        return tuple(sorted(found))

@@ -1,0 +1,119 @@
+"""Ctrl-C: pass it to the part of the program that asked for it, without raising an exception inside other code.
+
+An exception that Python's own handler raises can come up anywhere: while Numba makes Python objects of a kernel's results it ends as
+``SystemError: ... returned a result with an exception set``, and at the end of the process as a traceback. So whoever can end in an orderly
+way listens, and a press calls the listener. Only a press that no listener takes does what it did before.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+Listener = Callable[[], bool]  # whether the press was taken; called from any thread
+
+_listeners: list[Listener] = []
+_presses = 0
+
+
+def press() -> bool:
+    """Offer a Ctrl-C to the listeners, the latest first; whether one took it."""
+    global _presses  # noqa: PLW0603 - a process has one keyboard
+    _presses += 1
+    asked = _listeners[: _listeners.index(_nobody)] if _nobody in _listeners else _listeners
+    return any(listener() for listener in reversed(asked))
+
+
+def first() -> bool:
+    """A listener that takes the first Ctrl-C of the process, and does nothing: what it could stop is as good as done."""
+    return _presses == 1
+
+
+def _nobody() -> bool:
+    """In the list of listeners: those after it are not asked."""
+    return False
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Offer Ctrl-C to nobody who listens inside the block: it does what it did before."""
+    _listeners.append(_nobody)
+    try:
+        yield
+    finally:
+        _listeners.remove(_nobody)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Offer every Ctrl-C to a listener while the block runs.
+
+    In the main thread this replaces the handler of the signal; elsewhere, as in the thread of a command, it is up to the main thread to
+    call :func:`press`. A process that ignores the signal, as one in the background of a script may, goes on ignoring it.
+    """
+    outermost = not _listeners
+    _listeners.append(listener)
+    try:
+        before = signal.getsignal(signal.SIGINT)
+        if outermost and threading.current_thread() is threading.main_thread() and callable(before):
+            with heard(before):
+                yield
+        else:
+            yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
+def heard(otherwise: Callable[[int, Any], Any]) -> Iterator[None]:
+    """Call :func:`press` for every Ctrl-C at once, also while the main thread is inside a kernel: Python calls handlers only after that.
+
+    The interpreter writes a byte to a pipe as soon as a signal comes, so none is lost, and a thread waits for it. A press that no listener
+    takes is left to the handler ``otherwise``, which runs in the main thread.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    lock = threading.RLock()  # a handler may be called while a handler runs
+    refused = 0
+    over = False
+
+    def take() -> None:
+        nonlocal refused
+        with lock, suppress(BlockingIOError):  # nothing to read: the other thread was quicker
+            refused += sum(not press() for number in os.read(reader, 64) if number == signal.SIGINT)
+
+    def wait() -> None:
+        ready = select.poll()
+        ready.register(reader, select.POLLIN)
+        while not over:
+            ready.poll()
+            take()
+
+    def handle(number: int, frame: Any) -> None:
+        nonlocal refused
+        take()
+        if refused:
+            refused = 0
+            otherwise(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    wakeup = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, handle)
+    waiter = threading.Thread(target=wait, name="rowlaw-interrupts", daemon=True)
+    waiter.start()
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.set_wakeup_fd(wakeup)
+        over = True
+        os.write(writer, b"\0")
+        waiter.join()
+        os.close(writer)
+        os.close(reader)

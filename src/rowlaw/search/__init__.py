@@ -1,0 +1,1 @@
+"""Minimal hitting sets: knows neither rows nor rules."""

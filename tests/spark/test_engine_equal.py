@@ -1,0 +1,123 @@
+"""SparkEngine, LocalEngine and the oracle give the same answers, whatever plan is taken.
+
+Limits are set so low that tables of a few rows are cut by every plan: many tasks, groups that are too large for one, few buckets.
+"""
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rowlaw.engine.answers import Sides
+from rowlaw.engine.spark.engine import SparkEngine
+from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.table import SparkTable
+from rowlaw.source import open_source
+from rowlaw.spark.jobs import frame_of
+from tests import naive
+from tests.strategies import nulls, rules, tables, to_arrow
+
+TINY = SparkLimits(task_bytes=120, buckets=3)
+QUICK = {
+    # thousands of small queries, each of which would be compiled
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@pytest.fixture(scope="module")
+def session(spark):
+    before = {name: spark.conf.get(name, None) for name in QUICK}
+    for name, value in QUICK.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
+
+
+def engine(session, table, nulls, limits):
+    source = open_source(frame_of(session, to_arrow(table)).repartition(2))
+    return SparkEngine(SparkTable(source.frame, source.schema, nulls), limits)
+
+
+def in_its_order(opened, table):
+    """The table's values in the order in which Spark numbers its rows."""
+    held = opened.table.numbered.orderBy("row_number").toArrow()
+    return {name: held.column(i).to_pylist() for i, name in enumerate(table.columns)}
+
+
+def as_pairs(listed):
+    return sorted((r["s_row"],) if r["t_row"] is None else (r["s_row"], r["t_row"]) for r in listed.toArrow().to_pylist())
+
+
+@settings(max_examples=170, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
+def test_counts(session, data, table, nulls, limits):
+    chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
+    opened = engine(session, table, nulls, limits)
+    assert opened.counts(chosen) == [len(naive.violations(rule, table.values, nulls)) for rule in chosen]
+    opened.close()
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
+def test_rows_and_pairs(session, data, table, nulls, limits):
+    rule = data.draw(rules(table))
+    opened = engine(session, table, nulls, limits)
+    values = in_its_order(opened, table)
+    findings = opened.check([rule])
+    expected = naive.violations(rule, values, nulls)
+    assert findings.counts[0].pairs == len(expected)
+    involved = {r["row"]: r["pairs"] for r in findings.rows(["R"]).toArrow().to_pylist()}
+    assert involved == naive.row_counts(rule, values, nulls)
+    assert findings.counts[0].rows == len(involved)
+    assert as_pairs(findings.violations(0, "R")) == sorted(expected)
+    assert_first(findings, expected)
+    opened.close()
+
+
+def assert_first(findings, expected):
+    shown = [tuple(r[name] for name in ("s_row", "t_row") if name in r) for r in findings.first(0, 3).to_pylist()]
+    assert set(shown) <= set(expected)
+    assert len(shown) == min(3, len({frozenset(pair) for pair in expected}))
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.data(),
+    table=tables(min_columns=2, max_rows=6),
+    nulls=nulls(),
+    limits=st.sampled_from([TINY, SparkLimits()]),
+    sides=st.tuples(*[st.sampled_from(["all", "old", "new"])] * 2),
+)
+def test_part_against_part(session, data, table, nulls, limits, sides):
+    rule = data.draw(rules(table))
+    new = data.draw(st.lists(st.booleans(), min_size=table.rows, max_size=table.rows))
+    whole = to_arrow(table).append_column("which rows are new", pa.array(new, pa.bool_()))
+    source = open_source(frame_of(session, whole).repartition(2))
+    schema = source.schema.remove(source.schema.get_field_index("which rows are new"))
+    opened = SparkEngine(SparkTable(source.frame, schema, nulls, new="which rows are new"), limits)
+    values = in_its_order(opened, table)
+    order = opened.table.numbered.orderBy("row_number").toArrow()
+    flags = order.column(len(table.columns)).to_pylist()
+
+    def of(side, row):
+        return side == "all" or flags[row] == (side == "new")
+
+    expected = [
+        pair for pair in naive.violations(rule, values, nulls) if of(sides[0], pair[0]) and (len(pair) == 1 or of(sides[1], pair[1]))
+    ]
+    findings = opened.check([rule], Sides(*sides))
+    assert findings.counts[0].pairs == len(expected)
+    assert as_pairs(findings.violations(0, "R")) == sorted(expected)
+    involved = {r["row"]: r["pairs"] for r in findings.rows(["R"]).toArrow().to_pylist()}
+    assert involved == Counter(row for pair in expected for row in pair)
+    assert_first(findings, expected)
+    opened.close()
