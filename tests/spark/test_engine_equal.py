@@ -7,7 +7,7 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rowlaw.engine.answers import Sides
@@ -20,6 +20,8 @@ from tests import naive
 from tests.strategies import nulls, rules, tables, to_arrow
 
 TINY = SparkLimits(task_bytes=120, buckets=3)
+# a failing case of some seconds is not made smaller: that would take longer than a test may
+SETTINGS = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
 QUICK = {
     # thousands of small queries, each of which would be compiled
     "spark.sql.codegen.wholeStage": "false",
@@ -50,14 +52,18 @@ def engine(session, table, nulls, limits):
 def in_its_order(opened, table):
     """The table's values in the order in which Spark numbers its rows."""
     held = opened.table.numbered.orderBy("row_number").toArrow()
-    return {name: held.column(i).to_pylist() for i, name in enumerate(table.columns)}
+    columns = [
+        held.column(i).cast(pa.timestamp("us")) if pa.types.is_timestamp(held.schema.types[i]) else held.column(i)
+        for i in range(len(table.columns))
+    ]
+    return {name: column.to_pylist() for name, column in zip(table.columns, columns, strict=True)}
 
 
 def as_pairs(listed):
     return sorted((r["s_row"],) if r["t_row"] is None else (r["s_row"], r["t_row"]) for r in listed.toArrow().to_pylist())
 
 
-@settings(max_examples=170, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=170, **SETTINGS)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
 def test_counts(session, data, table, nulls, limits):
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
@@ -66,7 +72,7 @@ def test_counts(session, data, table, nulls, limits):
     opened.close()
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, **SETTINGS)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
 def test_rows_and_pairs(session, data, table, nulls, limits):
     rule = data.draw(rules(table))
@@ -89,7 +95,7 @@ def assert_first(findings, expected):
     assert len(shown) == min(3, len({frozenset(pair) for pair in expected}))
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, **SETTINGS)
 @given(
     data=st.data(),
     table=tables(min_columns=2, max_rows=6),
