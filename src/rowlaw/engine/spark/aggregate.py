@@ -14,7 +14,7 @@ from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.roles import Scope, may_be, meeting_value
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.table import SparkTable
-from rowlaw.rules.model import Column, Constant, Op, Predicate
+from rowlaw.rules.model import Constant, Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -36,23 +36,6 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
         right = expressions.literal(p.right, arrow_type) if isinstance(p.right, Constant) else frame[p.right.name]
         found = found & expressions.holds(p, frame[p.left.name], right, table.nulls)
     return found
-
-
-def with_itself(shape: Shape) -> tuple[Predicate, ...] | None:
-    """The predicates that make a row a violation together with itself; None if no row can be one."""
-    own: list[Predicate] = [*shape.s_filters, *(_of_s(p) for p in shape.t_filters)]
-    for p in shape.between:
-        if p.same_column:
-            if not p.op & Op.EQ:
-                return None
-            continue  # true where the value is known, which the sides ask for
-        own.append(_of_s(p))
-    return tuple(own)
-
-
-def _of_s(p: Predicate) -> Predicate:
-    right = Column("s", p.right.name) if isinstance(p.right, Column) else p.right
-    return Predicate(Column("s", p.left.name), p.op, right)
 
 
 def exact(column: SparkColumn, rows: int) -> SparkColumn:

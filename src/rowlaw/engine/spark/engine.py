@@ -11,10 +11,11 @@ import pyarrow as pa
 from rowlaw.engine.answers import EVERY_PAIR, Sides
 from rowlaw.engine.choose import ASKED_FOR_SPARK, Choice
 from rowlaw.engine.plans import RulePlan
-from rowlaw.engine.spark.count import Counting, parts_of
+from rowlaw.engine.spark.count import Counting
 from rowlaw.engine.spark.explain import explained
 from rowlaw.engine.spark.findings import SparkFindings
 from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.planning import planned
 from rowlaw.engine.spark.read import spark_frame
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.engine.spark.view import View
@@ -74,16 +75,13 @@ class SparkEngine:
 
     def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> SparkFindings:
         view = replace(self._view(rules), sides=sides)
-        parts = [
-            part for number, rule in enumerate(rules) for denial in rule.denials for part in parts_of(view, number, self.table.safe(denial))
-        ]
-        return SparkFindings(view, tuple(rules), Counting(view, self.table.plain).run(parts, done))
+        return SparkFindings(view, tuple(rules), Counting(view, self.table.plain).run(planned(view, rules), done))
 
     def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002 - one job
         return [count.pairs for count in self.check(rules, sides).counts]
 
     def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:
-        return explained(self._view([rule, *among]), rule, self.table.plain, analyze=analyze)
+        return explained(self._view([rule, *among]), rule, among, self.table.plain, analyze=analyze)
 
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
         """Up to ``limit`` rows spread over the table: ``number`` (their order) and the values of ``columns``."""

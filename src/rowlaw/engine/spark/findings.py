@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rowlaw.engine.answers import Removal, WorstRow, value_names
-from rowlaw.engine.spark.count import Counted, Part, parts_of
 from rowlaw.engine.spark.first import first_violations
 from rowlaw.engine.spark.involved import rows_involved
 from rowlaw.engine.spark.listed import pairs_of, violations
+from rowlaw.engine.spark.plan import Counted
+from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.removal import rows_to_remove
 from rowlaw.engine.spark.suspects import suspects
 from rowlaw.engine.spark.table import ROW
@@ -47,7 +48,6 @@ class SparkFindings:
     view: View
     checked: tuple[Rule, ...]
     counted: Mapping[int, Counted]
-    _parts: dict[int, list[Part]] = field(default_factory=dict, repr=False)
     _involved: dict[int, DataFrame] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -14,6 +14,7 @@ class SparkLimits:
     histogram_cells: int = 1 << 20  # cells of the histogram of buckets that the driver sums up
     sample_rows: int = 50_000  # rows that large groups and borders of buckets are estimated from
     buckets: int = 64  # of each compared column, at most
+    fold_share: float = 0.2  # distinct rows of a fold, as a share of the table's rows: more are not worth the way
     driver_bytes: int = 256 << 20  # encoded columns that may be brought to the driver (DESIGN 4.6)
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from rowlaw.engine.answers import compared, value_names
 from rowlaw.engine.spark import aggregate
-from rowlaw.engine.spark.count import Part, parts_of, single_rows
 from rowlaw.engine.spark.involved import rows_involved
-from rowlaw.engine.spark.keyed import heavy_keys, key_predicates
+from rowlaw.engine.spark.partition import heavy_keys, key_predicates
+from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.roles import KEY, hashed, may_be, meeting_value, spread, tasks_for
 from rowlaw.engine.spark.shape import Shape
+from rowlaw.engine.spark.single import single_rows
 from rowlaw.engine.spark.table import ROW
 from rowlaw.engine.spark.view import View
 from rowlaw.engine.spark.worker import ROLE, Item, PairsTask, S, T
@@ -68,8 +69,7 @@ def _meeting(view: View, rows: DataFrame, shape: Shape, denial: Denial, safe: Se
     used = tuple(dict.fromkeys((*shape.columns, *safe, ROW)))
     cut = not shape.equal or bool(heavy_keys(view, shape))
     if cut or aggregate.simple(shape):
-        parts: list[Part] = parts_of(view, 0, denial)
-        broken = rows_involved(view, rows, parts).select(ROW)
+        broken = rows_involved(view, rows, parts_of(view, 0, denial)).select(ROW)
         rows = rows.join(broken, ROW, "left_semi")
     blocks = max(1, math.ceil(table.rows / view.task_rows(used))) if cut else 1
     keys = key_predicates(shape)

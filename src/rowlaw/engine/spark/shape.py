@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from rowlaw.rules.itself import with_itself
 from rowlaw.rules.model import Column, Denial, Op, Predicate
 
 
@@ -24,6 +25,7 @@ class Shape:
     s_known: tuple[str, ...] = ()
     t_known: tuple[str, ...] = ()
     apart: bool = False  # whether other rows may stand for s than for t, whatever the predicates say
+    single: bool = False  # whether it is about single rows
 
     @staticmethod
     def of(denial: Denial) -> Shape:
@@ -34,6 +36,7 @@ class Shape:
             tuple(p for p in pairs if p.op == Op.NE),
             tuple(p for p in denial.predicates if p.rows == {"s"}),
             tuple(p for p in denial.predicates if p.rows == {"t"}),
+            single=denial.arity == 1,
         )
 
     @property
@@ -87,6 +90,10 @@ class Shape:
     def denial(self) -> Denial:
         """The shape as a denial again."""
         return Denial(self.predicates)
+
+    def with_itself(self) -> tuple[Predicate, ...] | None:
+        """The predicates that make a row a violation together with itself; None if no row can be one."""
+        return with_itself(self.denial()) if self.predicates else ()
 
 
 def operand(p: Predicate, row: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from rowlaw.engine.answers import EVERY_PAIR, Sides
 from rowlaw.engine.spark.limits import SparkLimits
@@ -22,6 +23,7 @@ class View:
     columns: tuple[str, ...]
     limits: SparkLimits = field(default_factory=SparkLimits)
     sides: Sides = EVERY_PAIR
+    _heavy: dict[tuple[Any, ...], tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def scope(self) -> Scope:
@@ -46,6 +48,12 @@ class View:
         limit = self.limits.group_share * self.task_rows(columns)
         if self.table.rows <= limit:
             return ()
+        asked = (tuple(map(tuple, operands)), limit)
+        if asked not in self._heavy:
+            self._heavy[asked] = self._keys_above(operands, limit)
+        return self._heavy[asked]
+
+    def _keys_above(self, operands: Sequence[Sequence[str]], limit: float) -> tuple[int, ...]:
         found: set[int] = set()
         for names in operands:
             heavy = self.sample.heavy(names, limit)
