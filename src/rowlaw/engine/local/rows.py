@@ -98,7 +98,9 @@ class RowEngine:
         """
         denials = _numbered(rules)
         compiled = finished(lambda: [compile_rule(d, self._scales, part.left, part.right) for _, d in denials], stop)
-        workers = self.workers_for(sum(map(seconds, compiled)))
+        workers = self.workers or DriverThreads()  # counting is near-linear: sending the table to others would take longer
+        if workers.session is not None:
+            self.ship(workers.session)
         tasks = counting_tasks(denials, compiled, workers.slots)
         counting = Counting(self._scales, part, per_row, stop=stop)
         totals = [0] * len(rules)
