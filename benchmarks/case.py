@@ -36,8 +36,31 @@ class Case:
         """Size of the data the job works on, for cases whose peak of memory is to be set against it. Asked after the last ``run``."""
         return None
 
+    def facts(self) -> list[Fact]:
+        """What else was measured during the timed calls. Asked after the last ``run``."""
+        return []
+
     def close(self) -> None:
         """Let go of sessions and files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A quantity beside time, such as the peak of one process; ``at_most``: what it should not exceed."""
+
+    name: str
+    value: float
+    unit: str
+    at_most: float | None = None
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> str(Fact("peak of the driver", 512.4, "MiB", 600.0))
+        'peak of the driver: 512 MiB; bar 600: met'
+        """
+        verdict = "" if self.at_most is None else f"; bar {self.at_most:g}: {'met' if self.value <= self.at_most else 'missed'}"
+        return f"{self.name}: {self.value:,.0f} {self.unit}{verdict}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +72,7 @@ class Contender:
     params: dict[str, Any] = field(default_factory=dict)
     bar: float | None = None  # for a peer: our time divided by its time should be at most this
     timeout: float | None = None  # seconds for one timed call, where less than the run's own limit will do
+    commit: str | None = None  # the version of rowlaw that runs, where it is not this one
 
     @property
     def is_ours(self) -> bool:
@@ -77,6 +101,7 @@ class Comparison:
     make: Callable[[], object] | None = None
     growth_bar: float | None = None  # our time may grow by this factor when ``axis`` grows tenfold
     axis: Axis = "rows"  # what ``size`` counts
+    together: bool = False  # all contenders take turns in one process, so that they can share a warm Spark session
 
     @property
     def title(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.case import Comparison, Contender
+from benchmarks.case import Comparison, Contender, Fact
 from benchmarks.measure import Measurement
 
 ANSWER_LIMIT = 2_000  # characters of an answer kept in the results; a longer one is kept as its digest
@@ -64,6 +64,15 @@ class Record:
     def over_data(self) -> float | None:
         """The peak of memory as a multiple of the data."""
         return self.memory / self.data if self.memory and self.data else None
+
+    @property
+    def facts(self) -> list[Fact]:
+        """What else was measured, each in its worst round."""
+        worst: dict[str, Fact] = {}
+        for fact in (fact for m in self.rounds for fact in m.facts):
+            if fact.name not in worst or fact.value > worst[fact.name].value:
+                worst[fact.name] = fact
+        return list(worst.values())
 
     @property
     def answers(self) -> list[Any]:
@@ -171,6 +180,8 @@ def to_json(comparison: Comparison, records: list[Record], timeout: float) -> di
             entry["failed"] = record.failure.reason
         if record.over_data is not None:
             entry |= {"data_bytes": record.data, "peak_over_data": record.over_data}
+        if record.facts:
+            entry["facts"] = [asdict(fact) for fact in record.facts]
         if record is not ours:
             found = ratio(ours, record, timeout)
             if found is not None:

@@ -71,6 +71,16 @@ def memory_lines(measured: Measured) -> list[str]:
     ]
 
 
+def fact_lines(measured: Measured) -> list[str]:
+    """What was measured beside time."""
+    return [
+        f"{comparison.title}, {record.contender.label}: {fact}"
+        for comparison, records in measured
+        for record in records
+        for fact in record.facts
+    ]
+
+
 def problems(measured: Measured) -> list[Panel]:
     """What must not be overlooked: different answers, answers that change, contenders that broke down."""
     found = []

@@ -20,7 +20,7 @@ from benchmarks import documents, machine, plots, report, targets
 from benchmarks.case import Comparison, Options
 from benchmarks.compare import Record
 from benchmarks.documents import RESULTS
-from benchmarks.measure import Measurement, measure
+from benchmarks.measure import Measurement, measure_together
 from benchmarks.tables import shared
 
 LONG_ROUND = 60.0  # seconds; a comparison whose round takes longer is not repeated
@@ -42,15 +42,21 @@ class Entry:
         try:
             if number == 1:
                 self._begin(notes)
-            for record in self.records:
-                if not record.gave_up:
-                    before = time.monotonic()
-                    _measure(self.comparison, record, f"round {number}", options, notes)
-                    self.again += 0.0 if record.gave_up else time.monotonic() - before
+            for some in self._processes():
+                before = time.monotonic()
+                _measure(self.comparison, some, f"round {number}", options, notes)
+                self.again += 0.0 if any(record.gave_up for record in some) else time.monotonic() - before
         except Exception as error:  # a table that cannot be made must not end the run of all others
             self.problem = f"{self.comparison.title}: {type(error).__name__}: {error}"
             notes.print(self.problem, markup=False, highlight=False)
         self.seconds += time.monotonic() - begin
+
+    def _processes(self) -> list[list[Record]]:
+        """The contenders that are tried again, by the process that they run in."""
+        left = [record for record in self.records if not record.gave_up]
+        if self.comparison.together:
+            return [left] if len(left) == len(self.records) else []
+        return [[record] for record in left]
 
     def _begin(self, notes: Console) -> None:
         if self.comparison.make is not None:
@@ -136,14 +142,16 @@ def _repeat(entries: list[Entry], end: float, options: Options, notes: Console) 
                 entry.round(number, options, notes)
 
 
-def _measure(comparison: Comparison, record: Record, which: str, options: Options, notes: Console) -> None:
-    notes.print(f"[dim]{comparison.title}: {which}, {record.contender.label} ...[/dim]", end=" ")
-    limit = record.contender.limit(options.timeout)
-    found = measure(record.contender, comparison.calls, limit)
-    record.rounds.append(found)
-    notes.print(f"[dim]{_brief(found, limit)}[/dim]")
-    if found.status == "failed":
-        notes.print(found.log, markup=False, highlight=False)
+def _measure(comparison: Comparison, records: list[Record], which: str, options: Options, notes: Console) -> None:
+    notes.print(f"[dim]{comparison.title}: {which}, {' and '.join(r.contender.label for r in records)} ...[/dim]", end=" ")
+    limits = [record.contender.limit(options.timeout) for record in records]
+    found = measure_together([record.contender for record in records], comparison.calls, limits)
+    for record, one in zip(records, found, strict=True):
+        record.rounds.append(one)
+    notes.print(f"[dim]{' and '.join(_brief(one, limit) for one, limit in zip(found, limits, strict=True))}[/dim]")
+    for one in found:
+        if one.status == "failed":
+            notes.print(one.log, markup=False, highlight=False)
 
 
 def _brief(found: Measurement, timeout: float) -> str:
@@ -171,7 +179,7 @@ def _report(one: Run, facts: dict[str, Any], options: Options, console: Console,
     for part in report.tables(one.measured, options.timeout):
         console.print(part)
     growth = documents.document(one.target, facts, one.measured, options, one.seconds)["growth"]
-    for line in (*growth, *report.memory_lines(one.measured)):
+    for line in (*growth, *report.memory_lines(one.measured), *report.fact_lines(one.measured)):
         console.print(line)
     problems = [*report.problems(one.measured), *map(report.problem, one.unmeasured)]
     for panel in problems:

@@ -89,7 +89,7 @@ class Truth:
         return cls(tuple(Cell(**c) for c in data["cells"]), {rule: Broken(**b) for rule, b in data["broken"].items()})
 
 
-class _Table:
+class TaxTable:
     """One pass over the blocks of a damaged table; the truth is complete when the pass is."""
 
     def __init__(self, rows: int, seed: int, errors: Errors) -> None:
@@ -138,13 +138,13 @@ def _readable(cells: Cells, seed: int) -> Iterator[Cell]:
 
 def generate(rows: int, seed: int = 0, errors: Errors = 0) -> tuple[pa.Table, Truth]:
     """The table in memory. ``errors``: cells to damage per rule, as a mapping from rule text or one number for all rules."""
-    table = _Table(rows, seed, errors)
+    table = TaxTable(rows, seed, errors)
     return pa.Table.from_batches(table.batches(), SCHEMA), table.truth()
 
 
 def write_parquet(path: Path, rows: int, seed: int = 0, errors: Errors = 0, row_group_size: int = ROW_GROUP) -> Truth:
     """The same table as a Parquet file."""
-    table = _Table(rows, seed, errors)
+    table = TaxTable(rows, seed, errors)
     with pq.ParquetWriter(path, SCHEMA) as writer:
         for chunk in table.chunks(row_group_size):
             writer.write_table(chunk, row_group_size=row_group_size)
@@ -153,7 +153,7 @@ def write_parquet(path: Path, rows: int, seed: int = 0, errors: Errors = 0, row_
 
 def write_csv(path: Path, rows: int, seed: int = 0, errors: Errors = 0) -> Truth:
     """The same table as CSV with a header; no value needs quotes, and zip codes keep their zeros."""
-    table = _Table(rows, seed, errors)
+    table = TaxTable(rows, seed, errors)
     options = pyarrow.csv.WriteOptions(quoting_style="none")
     with pyarrow.csv.CSVWriter(path, SCHEMA, write_options=options) as writer:
         for batch in table.batches():
@@ -176,7 +176,7 @@ def cached(rows: int, seed: int = 0, errors: Errors = 0, suffix: str = "parquet"
 
 
 def _count(rows: int, seed: int, errors: Errors) -> Truth:
-    table = _Table(rows, seed, errors)
+    table = TaxTable(rows, seed, errors)
     for _ in table.blocks():
         pass
     return table.truth()
