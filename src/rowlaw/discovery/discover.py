@@ -14,7 +14,8 @@ from rowlaw.discovery.goals import Dependencies
 from rowlaw.discovery.levels import discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.result import Discovery
-from rowlaw.engine.open import open_local
+from rowlaw.engine.choose import EngineName
+from rowlaw.engine.open import open_discovery
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError
 from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
@@ -55,6 +56,7 @@ def discover(
     seed: int = 0,
     time_limit: float | None = None,
     session: SparkSession | None = None,
+    engine: EngineName = "auto",
     progress: bool = True,
     **reading: Any,
 ) -> Discovery:
@@ -97,6 +99,10 @@ def discover(
         same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses then, and of very many rules only the
         shortest are listed; ``why`` says so.
 
+    engine
+        As in :func:`rowlaw.check`. On Spark, rules of a sample of rows are found first, and then validated on all rows by Spark's workers;
+        the rules are the same.
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -133,15 +139,16 @@ def discover(
         try:
             with shown.phase("read"):
                 source = open_source(table, columns=columns, types=types, session=session, **reading)
-                engine = open_local(source, nulls, row_id=row_id, session=session, stop=deadline)
+                opened = open_discovery(source, nulls, row_id=row_id, session=session, engine=engine, seed=seed, stop=deadline)
         except Stopped:
             return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
+        shown.say(str(opened.choice))
         try:
             return run(
-                engine, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
+                opened, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
             )
         finally:
-            engine.close()
+            opened.close()
 
 
 def default_kinds(options: SpaceOptions) -> tuple[Kind, ...]:
@@ -188,6 +195,9 @@ def _dependencies(
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
         chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
         return discover_dependencies(engine, kinds, error=error, strategy=chosen, deadline=deadline, progress=progress)
+    if not engine.sample_is_whole:
+        problem = "the table is larger than what this process may hold; use auto"
+        raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
     found = Dependencies([], "levels", "asked for")
     if "key" in kinds:
         found = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from rowlaw.engine.choose import EngineName, choose
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.protocol import DiscoveryEngine, Engine
+from rowlaw.engine.spark.discovery import SparkDiscoveryEngine
 from rowlaw.engine.spark.engine import SparkEngine
 from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.engine.spark.table import SparkTable
@@ -23,6 +24,8 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MANY_RULES = 1_000  # questions that discovery asks, at least
+
 
 def open_local(
     source: Source, nulls: Nulls = "unknown", *, row_id: str | None = None, session: SparkSession | None = None, stop: Stop = NEVER
@@ -32,6 +35,35 @@ def open_local(
     Raises ``Stopped`` if reading is not done when ``stop`` is requested.
     """
     return LocalEngine(encode(source, row_id=row_id, session=session, stop=stop), nulls, session)
+
+
+def open_discovery(
+    source: Source,
+    nulls: Nulls = "unknown",
+    *,
+    row_id: str | None = None,
+    session: SparkSession | None = None,
+    engine: EngineName = "auto",
+    seed: int = 0,
+    limits: SparkLimits | None = None,
+    stop: Stop = NEVER,
+) -> DiscoveryEngine:
+    """Give the engine that discovery asks: the table is read into this process, or left to Spark if it is too large for that.
+
+    Raises ``Stopped`` if reading is not done when ``stop`` is requested.
+    """
+    checked_engine(engine)
+    chosen = limits or SparkLimits()
+    choice, rows = choose(source, engine, source.columns, MANY_RULES, session, chosen)
+    if choice.name == "local":
+        return LocalEngine(encode(source, row_id=row_id, session=session, stop=stop), nulls, session, choice=choice)
+    return SparkDiscoveryEngine.open(source, nulls, row_id, session, choice, chosen, rows, seed=seed)
+
+
+def checked_engine(engine: str) -> None:
+    """Raise an error unless this is the name of an engine."""
+    if engine not in get_args(EngineName):
+        raise RowlawError("BAD_OPTION", option="engine", value=engine, problem=f"use {', '.join(get_args(EngineName))}")
 
 
 def open_engine(
@@ -58,8 +90,7 @@ def open_engine(
     [2]
     >>> engine.close()
     """
-    if engine not in get_args(EngineName):
-        raise RowlawError("BAD_OPTION", option="engine", value=engine, problem=f"use {', '.join(get_args(EngineName))}")
+    checked_engine(engine)
     if row_id is not None and row_id not in source.columns:
         raise no_column(row_id, source.columns, source.skipped)
     chosen = limits or SparkLimits()

@@ -186,5 +186,13 @@ class DiscoveryEngine(Engine, Protocol):
     def sample(self) -> Relation:
         """Rows to take evidence from: all rows where this process holds them, else a sample."""
 
+    @property
+    def sample_is_whole(self) -> bool:
+        """Whether :meth:`sample` has all rows of the table: then what holds on it is proven."""
+
+    @property
+    def on_sample(self) -> DiscoveryEngine:
+        """An engine over :meth:`sample` alone, which answers at once; this one, if the sample has all rows."""
+
     def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:
         """The workers for so much work; ``on_rows``: the work needs the rows of :meth:`sample`."""

@@ -105,6 +105,14 @@ class LocalEngine(RowEngine):
     def sample(self) -> Relation:
         return self.relation
 
+    @property
+    def sample_is_whole(self) -> bool:
+        return True
+
+    @property
+    def on_sample(self) -> LocalEngine:
+        return self
+
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
         rows = np.unique(np.linspace(0, self.rows - 1, min(limit, self.rows)).astype(np.int64)) if self.rows else np.zeros(0, np.int64)
         values = self.relation.decode(rows, columns)

@@ -17,6 +17,7 @@ from rowlaw.engine.spark.roles import may_be
 from rowlaw.engine.spark.view import View
 from rowlaw.errors import RowlawError
 from rowlaw.spark.jobs import described
+from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,10 +27,11 @@ JOBS_AT_ONCE = 3  # jobs that run side by side: one leaves cores idle at its end
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts parts. ``rows``: the frame that they are counted in, with all columns."""
+    """Counts parts. ``rows``: the frame that they are counted in, with all columns. Raises ``Stopped`` soon after ``stop`` is requested."""
 
     view: View
     rows: DataFrame
+    stop: Stop = NEVER
 
     def run(self, parts: Sequence[AnyPart], done: Callable[[int, int], None] | None = None) -> dict[int, Counted]:
         """The violations of each rule, and the rows that take part in them where that is known."""
@@ -64,12 +66,14 @@ class Counting:
         return [*jobs, *own]
 
     def _run(self, job: Job) -> list[Counted]:
-        with described(self.view.table.session, job.description):
+        self.stop.check()
+        with described(self.view.table.session, job.description, stop=self.stop):
             try:
                 return job.work()
             except (RowlawError, TooManyRows):
                 raise
             except Exception as error:  # Spark's errors come as many types
+                self.stop.check()  # the job was cancelled for that
                 raise RowlawError("JOB_FAILED", job=job.description, problem=str(error)) from error
 
     def _itself(self, part: AnyPart) -> list[Counted]:

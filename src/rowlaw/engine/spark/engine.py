@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -37,8 +37,9 @@ class SparkEngine:
     limits: SparkLimits = field(default_factory=SparkLimits)
     choice: Choice = ASKED_FOR_SPARK
 
-    @staticmethod
+    @classmethod
     def open(
+        cls,
         source: Source,
         nulls: Nulls,
         row_id: str | None,
@@ -46,8 +47,9 @@ class SparkEngine:
         choice: Choice,
         limits: SparkLimits,
         rows: int | None = None,
-    ) -> SparkEngine:
-        """The engine over a source; ``rows``: its count of rows, where it is known already."""
+        **further: Any,
+    ) -> Self:
+        """The engine over a source; ``rows``: its count of rows, where it is known already; ``further``: fields of a subclass."""
         from rowlaw.spark.session import session as any_session
 
         frame, schema = spark_frame(source, session or any_session(getattr(source, "frame", None)))
@@ -55,7 +57,7 @@ class SparkEngine:
         if rows is not None:
             table.__dict__["rows"] = rows
         table.check_row_id()
-        return SparkEngine(table, limits, choice)
+        return cls(table, limits, choice, **further)
 
     @property
     def nulls(self) -> Nulls:
@@ -77,8 +79,10 @@ class SparkEngine:
         view = replace(self._view(rules), sides=sides)
         return SparkFindings(view, tuple(rules), Counting(view, self.table.plain).run(planned(view, rules), done))
 
-    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002 - one job
-        return [count.pairs for count in self.check(rules, sides).counts]
+    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:
+        view = replace(self._view(rules), sides=sides)
+        counted = Counting(view, self.table.plain, stop).run(planned(view, rules))
+        return [counted[number].pairs if number in counted else 0 for number in range(len(rules))]
 
     def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:
         return explained(self._view([rule, *among]), rule, among, self.table.plain, analyze=analyze)

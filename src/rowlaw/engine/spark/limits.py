@@ -13,6 +13,7 @@ class SparkLimits:
     group_share: float = 1.0  # a group with more rows than this share of a task's rows is cut by buckets
     histogram_cells: int = 1 << 20  # cells of the histogram of buckets that the driver sums up
     sample_rows: int = 50_000  # rows that large groups and borders of buckets are estimated from
+    learnt_rows: int = 60_000  # rows that discovery takes evidence from, at most about so many
     buckets: int = 64  # of each compared column, at most
     fold_share: float = 0.2  # distinct rows of a fold, as a share of the table's rows: more are not worth the way
     driver_bytes: int = 256 << 20  # encoded columns that may be brought to the driver (DESIGN 4.6)
