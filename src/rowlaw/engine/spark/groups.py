@@ -39,7 +39,7 @@ class AggregatePlan:
             count = aggregate.as_count(aggregate.count_simple(view.table, rows, part.shape).first())
             return [Counted(part.rule, part.sign * count.pairs, count.rows)]
 
-        return [Job(f"aggregate {part.shape.denial()}", partial(work, part)) for part in parts]
+        return [Job(f"aggregate {part.shape}", partial(work, part)) for part in parts]
 
     def frames(self, view: View, rows: DataFrame, part: AnyPart) -> list[DataFrame]:
         """Rows of the broken groups, which are joined because they are few."""

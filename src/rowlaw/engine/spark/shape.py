@@ -91,6 +91,9 @@ class Shape:
         """The shape as a denial again."""
         return Denial(self.predicates)
 
+    def __str__(self) -> str:
+        return str(self.denial()) if self.predicates else "all pairs of known rows"
+
     def with_itself(self) -> tuple[Predicate, ...] | None:
         """The predicates that make a row a violation together with itself; None if no row can be one."""
         return with_itself(self.denial()) if self.predicates else ()
