@@ -4,65 +4,65 @@ The system limits the writable memory of each Python worker (``RLIMIT_DATA``), w
 allocates by the system's allocator there: its own reserves a gigabyte at once. Answers are compared with those of the local engine.
 """
 
+import json
 import os
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import rowlaw
+
+ROWS = 2_000_000
 LIMIT = 384 << 20  # bytes, of which a worker with kernels uses 170 MiB before it has any row
+
+# Columns are (factor, modulus): the row's number times the factor, modulo the modulus; or 0 in every second row, if there is a True.
+WIDE = {f"c{i}": (48_271 + 2 * i, [1_999_993, 499, 1_000, 7_919][i % 4]) for i in range(52)}
+NAMES = list(WIDE)
+WIDE_RULES = {
+    "keyed": "not (s.c1 = t.c1 and s.c0 < t.c0 and s.c4 > t.c4)",
+    "keyed, or equal": "not (s.c2 = t.c2 and s.c8 < t.c8 and s.c3 >= t.c3)",
+    "keyed, not equal": "not (s.c5 = t.c5 and s.c6 != t.c6 and s.c12 < t.c12)",
+    "bucket": "not (s.c16 < t.c16 and s.c20 > t.c20)",
+    "products": "not (s.c7 = t.c7 and s.c10 != t.c10 and s.c9 != t.c9)",
+    "key": f"key ({', '.join(NAMES[22:40])})",
+    "dependency": f"fd ({', '.join(NAMES[40:51])}, c11, c13, c14, c15, c17, c18, c19, c21) -> c51",
+}
+SKEWED = {"g": (1, 1_000, True), "h": (7, 900, True), "x": (48_271, 1_999_993), "y": (69_621, 1_999_993), "z": (16_807, 10_007)}
+SKEWED_RULES = {
+    "filter": "not (s.g = s.h and s.x < s.y)",
+    "aggregate": "fd (g) -> z",
+    "products": "not (s.g = t.g and s.z != t.z and s.h != t.h)",
+    "keyed": "not (s.g = t.g and s.x < t.x and s.y > t.y)",
+    "two roles": "not (s.g = t.h and s.x < t.x)",
+    "bucket": "not (s.x < t.x and s.y > t.y)",
+}
+CUT_RULES = {"cut": SKEWED_RULES["keyed"], "cut, two roles": "not (s.g = t.h and s.x < t.x and s.y > t.y)"}
 
 SETUP = """
     import numpy as np, pyarrow as pa
     import rowlaw
-    from pyspark.sql import functions as f
 
-    ROWS, LIMIT = 2_000_000, int(os.environ["LIMIT"])
+    asked = json.loads(os.environ["ASKED"])
     spark = session()
 
-    def holds(mebibytes):
-        '''Whether a Python worker can have so much memory.'''
+    def remainder(factor, modulus, halved=False):
+        value = f"pmod(id * {factor}, {modulus})"
+        return f"case when pmod(id, 2) = 0 then 0 else {value} end" if halved else value
+
+    def holds(size):
+        '''How many bytes a Python worker has got, of so many.'''
         def task(batches):
             for batch in batches:
                 try:
-                    told = str(int(np.ones(mebibytes << 17, np.int64).sum()) >> 17)
+                    told = np.ones(size >> 3, np.int64).nbytes
                 except MemoryError:
-                    told = "MemoryError"
+                    told = 0
                 yield pa.record_batch({"told": [told]})
-        return spark.range(1).mapInArrow(task, "told string").first()["told"]
+        return spark.range(1).mapInArrow(task, "told long").first()["told"]
 
-    def remainder(column, factor, modulus):
-        return f"pmod({column} * {factor}, {modulus})"
-
-    class Columns(dict):
-        '''Columns by their names as (factor, modulus); made by Spark where the rows are, and here by NumPy for the local engine.'''
-
-        def frame(self):
-            return spark.range(ROWS).selectExpr(*(f"{remainder('id', *of)} as {name}" for name, of in self.items()))
-
-        def here(self, names):
-            numbers = np.arange(ROWS)
-            return pa.table({name: numbers * self[name][0] % self[name][1] for name in names})
-
-    def local(table, rules):
-        return rowlaw.check(table, rules, engine="local", progress=False).counts
-"""
-
-WIDE = """
-    names = [f"c{i}" for i in range(52)]
-    columns = Columns({name: (48_271 + 2 * i, [1_999_993, 499, 1_000, 7_919][i % 4]) for i, name in enumerate(names)})
-    rules = [
-        "not (s.c1 = t.c1 and s.c0 < t.c0 and s.c4 > t.c4)",
-        "not (s.c2 = t.c2 and s.c8 < t.c8 and s.c3 >= t.c3)",
-        "not (s.c5 = t.c5 and s.c6 != t.c6 and s.c12 < t.c12)",
-        "not (s.c16 < t.c16 and s.c20 > t.c20)",
-        "not (s.c7 = t.c7 and s.c10 != t.c10 and s.c9 != t.c9)",
-        f"key ({', '.join(names[22:40])})",
-        f"fd ({', '.join(names[40:51])}, c11, c13, c14, c15, c17, c18, c19, c21) -> c51",
-    ]
-    assert {name for rule in rules for name in rowlaw.RuleSet.of([rule])["R1"].rule.columns} == set(names)
-    encoded = 4 * ROWS * len(names)
-    assert LIMIT < encoded, (LIMIT, encoded)
-    found = rowlaw.check(columns.frame(), rules, engine="spark", progress=False).counts
-    print(json.dumps([holds(60), holds(LIMIT >> 20), found == local(columns.here(names), rules), sorted(found.values())]))
+    frame = spark.range(asked["rows"]).selectExpr(*(f"{remainder(*of)} as {name}" for name, of in asked["columns"].items()))
+    found = rowlaw.check(frame, asked["rules"], engine="spark", progress=False).counts
 """
 
 
@@ -77,53 +77,49 @@ def limited(tmp_path_factory):
     return {f"spark.executorEnv.{name}": value for name, value in environment.items()}
 
 
+def local(columns, rules):
+    """What the local engine says, in this process."""
+    number = np.arange(ROWS)
+    values = {name: number * factor % modulus for name, (factor, modulus, *_) in columns.items()}
+    table = pa.table({name: v * (number % 2) if columns[name][2:] else v for name, v in values.items()})
+    return rowlaw.check(table, rules, engine="local", progress=False).counts
+
+
+def asked(columns, rules):
+    return {"ASKED": json.dumps({"rows": ROWS, "columns": columns, "rules": rules})}
+
+
 def test_workers_with_less_memory_than_the_table(cluster, limited):
-    enough, too_much, same, counts = cluster.run(SETUP + WIDE, conf=limited, LIMIT=str(LIMIT))
-    assert enough == "60"
-    assert too_much == "MemoryError", "the limit has no effect"
-    assert same
-    assert counts[-1] > 10**11
+    assert {name for named in rowlaw.RuleSet.of(WIDE_RULES) for name in named.rule.columns} == set(NAMES), "all of the table is checked"
+    assert 4 * ROWS * len(NAMES) > LIMIT, "the table's codes are larger than the limit"
+    told = f"print(json.dumps([holds(64 << 20), holds({LIMIT}), found]))"
+    enough, too_much, found = cluster.run(f"{SETUP}    {told}\n", conf=limited, timeout=280, **asked(WIDE, WIDE_RULES))
+    assert enough == 64 << 20
+    assert too_much == 0, "the limit has no effect"
+    assert found == local(WIDE, WIDE_RULES)
+    assert found["bucket"] > 10**11
 
 
-SKEWED = """
+CUT = """
     from rowlaw.engine.open import open_engine
     from rowlaw.engine.spark.limits import SparkLimits
     from rowlaw.source import open_source
     from rowlaw.violations.check import rule_set, run
 
-    columns = Columns(g=(1, 1_000), h=(7, 900), x=(48_271, 1_999_993), y=(69_621, 1_999_993), z=(16_807, 10_007))
-    half = "case when pmod(id, 2) = 0 then 0 else {} end"
-    frame = spark.range(ROWS).selectExpr(
-        *(f"{half.format(remainder('id', *of)) if name in 'gh' else remainder('id', *of)} as {name}" for name, of in columns.items())
-    )
-    here = columns.here(list(columns))
-    odd = np.arange(ROWS) % 2
-    for i, name in enumerate("gh"):
-        here = here.set_column(i, name, pa.array(here.column(name).to_numpy() * odd))
-    rules = {
-        "filter": "not (s.g = s.h and s.x < s.y)",
-        "aggregate": "fd (g) -> z",
-        "products": "not (s.g = t.g and s.z != t.z and s.h != t.h)",
-        "keyed": "not (s.g = t.g and s.x < t.x and s.y > t.y)",
-        "two roles": "not (s.g = t.h and s.x < t.x)",
-        "bucket": "not (s.x < t.x and s.y > t.y)",
-    }
-    expected = local(here, rules)
-    found = rowlaw.check(frame, rules, engine="spark", progress=False).counts
-    cut = {"cut": rules["keyed"], "cut, two roles": "not (s.g = t.h and s.x < t.x and s.y > t.y)"}
     engine = open_engine(open_source(frame), engine="spark", limits=SparkLimits(task_bytes=8 << 20, buckets=16))
-    words = [engine.explain(named.rule).denials[0].count.because for named in rule_set(cut)]
-    found |= run(engine, rule_set(cut)).counts
-    expected |= local(here, cut)
-    wrong = {name: [found[name], expected[name]] for name in expected if found[name] != expected[name]}
-    print(json.dumps([holds(LIMIT >> 20), wrong, min(found.values()), words]))
+    cut = rule_set(asked["cut"])
+    words = [engine.explain(named.rule).denials[0].count.because for named in cut]
+    found |= run(engine, cut).counts
 """
 
 
 def test_half_of_all_rows_have_one_value(cluster, limited):
     """One rule for each plan; the last ones are cut because the group has more rows than a task may take."""
-    too_much, wrong, least, words = cluster.run(SETUP + SKEWED, conf=limited, LIMIT=str(LIMIT))
-    assert too_much == "MemoryError", "the limit has no effect"
-    assert wrong == {}
-    assert least > 10**5, "no rule holds, or the test says little"
+    rules = {"ASKED": json.dumps({"rows": ROWS, "columns": SKEWED, "rules": SKEWED_RULES, "cut": CUT_RULES})}
+    too_much, found, words = cluster.run(
+        f"{SETUP}{CUT}    print(json.dumps([holds({LIMIT}), found, words]))\n", conf=limited, timeout=280, **rules
+    )
+    assert too_much == 0, "the limit has no effect"
+    assert found == local(SKEWED, SKEWED_RULES | CUT_RULES)
+    assert min(found.values()) > 10**5, "a rule that nearly holds says little"
     assert all("cut by buckets" in text for text in words), words

@@ -3,10 +3,12 @@
 import math
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.relation import encode
+from rowlaw.relation import columns, encode
+from rowlaw.relation.memory import MemoryRelation
 from rowlaw.source.files import memory_splits
 from rowlaw.source.source import FileSource
 from rowlaw.spark.jobs import DriverThreads
@@ -36,6 +38,17 @@ def test_encoding_keeps_values_and_order(table, cut, threads, shuffled):
             assert relation.column(name).distinct == len({plain(v) for v in values} - {None})
         decoded = relation.decode()
         assert decoded.to_pydict() == {name: [plain(v) for v in values] for name, values in table.values.items()}
+
+
+@given(table=tables(), first_rows=st.sampled_from([1, columns.FIRST_ROWS]))
+def test_a_partition_is_encoded_alike_sorted_or_hashed(table, first_rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "FIRST_ROWS", first_rows)
+        patch.setattr(columns, "MANY_DIFFERENT", -1.0)
+        relation = MemoryRelation.of(pa.concat_tables([to_arrow(table), to_arrow(table)]))
+    for name, values in table.values.items():
+        assert relation.codes(name).tolist() == 2 * naive.ranks(values)
+    assert relation.decode().to_pydict() == {name: 2 * [plain(v) for v in values] for name, values in table.values.items()}
 
 
 @given(table=tables(max_columns=3))

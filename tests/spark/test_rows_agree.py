@@ -7,9 +7,7 @@ import rowlaw
 from tests.agreement import disagreements
 
 RULES = {
-    "key": "key (x)",
     "fd": "fd (a) -> b",
-    "products": "not (s.a = t.b)",
     "order": "not (s.a = t.a and s.b < t.b and s.x > t.x)",
     "roles": "not (s.a = t.b and s.x < t.x)",
     "bucket": "not (s.x < t.x and s.b > t.b)",

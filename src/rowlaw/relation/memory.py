@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.relation.columns import local_column, merge
+from rowlaw.relation.columns import ordered_column
 from rowlaw.relation.relation import Relation, describe
 
 
@@ -28,11 +28,9 @@ class MemoryRelation(Relation):
         matrix = np.empty((table.num_columns, table.num_rows), np.int32)
         columns, dictionaries = [], []
         for i, name in enumerate(table.column_names):
-            local = local_column(table.column(i))
-            merged = merge([local.values], None, infer=False)
-            np.take(merged.maps[0], local.codes, out=matrix[i], mode="wrap")  # -1 wraps to the null at the end
-            columns.append(describe(name, merged.values, matrix[i]))
-            dictionaries.append(merged.values)
+            values, matrix[i] = ordered_column(table.column(i))
+            columns.append(describe(name, values, matrix[i]))
+            dictionaries.append(values)
         relation = MemoryRelation(Path(), table.num_rows, columns, row_id=row_id)
         matrix.setflags(write=False)  # as memory-mapped codes are, so that kernels are compiled once
         relation.matrix = matrix
