@@ -16,6 +16,7 @@ from rowlaw.engine.local.rows import Found, Part, RowEngine
 from rowlaw.engine.local.suspects import suspects
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
+from rowlaw.source.row_ids import row_names
 from rowlaw.spark.jobs import frame_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ class LocalFindings:
         for some in self.engine.groups(self.checked[rule], self.part):
             yield _group_batch(self._relation, some.s.rows, some.s.starts, (some.t.rows, some.t.starts))
 
+    def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> None:
+        """No worker has the rows: they are written here, from :meth:`batches`."""
+
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
         from rowlaw.spark.session import session as any_session
 
@@ -105,7 +109,7 @@ class LocalFindings:
         from rowlaw.spark.session import session as any_session
 
         if self.engine.origin is not None:  # only some of its columns were brought here
-            return self.engine.origin.flagged(self.rows(ids, session).select("row", "rule"))
+            return self.engine.origin.flagged(self.rows(ids, session).select("row", "rule"), self._relation)
         broken: dict[int, list[str]] = {}
         for id, found in zip(ids, self.found, strict=True):
             for row in found.rows.tolist():
@@ -129,7 +133,7 @@ class LocalFindings:
             some = np.concatenate((above, tied[: limit - len(above)]))
         some = some[np.lexsort((some, -tally[some]))]
         values = self._relation.decode(some, columns).to_pylist() if len(columns) else [{}] * len(some)
-        labels = self._relation.row_labels(some).to_pylist()
+        labels = row_names(self._relation.row_labels(some))
         return [
             WorstRow(label, int(tally[row]), self._pairs_of(row), tuple(record[name] for name in columns))
             for row, label, record in zip(some.tolist(), labels, values, strict=True)
@@ -137,7 +141,7 @@ class LocalFindings:
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
         removed = rows_to_remove(self.engine, self.checked[rule], self.found[rule])
-        return Removal(len(removed), removed.exact, tuple(self._relation.row_labels(removed.rows[:limit]).to_pylist()))
+        return Removal(len(removed), removed.exact, tuple(row_names(self._relation.row_labels(removed.rows[:limit]))))
 
     def suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
         return suspects(self.engine, rules, limit)
@@ -253,8 +257,13 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 def _for_spark(table: pa.Table) -> pa.Table:
     """Spark takes text with 32-bit offsets only; a batch is small enough for them."""
-    fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(fields))
+    return table.cast(pa.schema([pa.field(f.name, _spark_type(f.type)) for f in table.schema]))
+
+
+def _spark_type(dtype: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(dtype):  # an id of several columns
+        return pa.struct([pa.field(f.name, _spark_type(f.type)) for f in dtype])
+    return pa.string() if pa.types.is_large_string(dtype) else dtype
 
 
 def _spark_schema(schema: pa.Schema) -> Any:

@@ -21,7 +21,7 @@ from rowlaw.engine.spark.view import View
 from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Nulls, Rule, TypeClass
 from rowlaw.source.source import Source
-from rowlaw.spark.jobs import Done
+from rowlaw.spark.jobs import Done, job
 from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SparkEngine:
     def open(
         source: Source,
         nulls: Nulls,
-        row_id: str | None,
+        row_id: tuple[str, ...],
         session: SparkSession | None,
         choice: Choice,
         limits: SparkLimits,
@@ -89,7 +89,8 @@ class SparkEngine:
         """Up to ``limit`` rows spread over the table: ``number`` (their order) and the values of ``columns``."""
         frame = self.table.plain.select(*(self.table.names[c] for c in columns))
         share = min(1.0, 1.2 * limit / max(1, self.rows))
-        found = frame.sample(fraction=share, seed=0).limit(limit).toArrow() if share < 1.0 else frame.limit(limit).toArrow()
+        with job(self.table.session, "some rows"):
+            found = frame.sample(fraction=share, seed=0).limit(limit).toArrow() if share < 1.0 else frame.limit(limit).toArrow()
         return pa.table([pa.array(range(found.num_rows), pa.int64()), *found.columns], names=["number", *columns])
 
     def close(self) -> None:

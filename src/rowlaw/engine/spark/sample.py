@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
+from rowlaw.spark.jobs import job
 
 FRACTION_MARGIN = 1.2  # a sample by share has a random size
 
@@ -29,7 +30,8 @@ class TableSample:
         frame = self.table.plain.select(*self.columns)
         if self.table.rows > self.limit:
             frame = frame.sample(fraction=min(1.0, FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(self.limit)
-        return MemoryRelation.of(frame.toArrow())
+        with job(self.table.session, "sample rows"):
+            return MemoryRelation.of(frame.toArrow())
 
     @property
     def scale(self) -> float:
