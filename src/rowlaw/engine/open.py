@@ -64,9 +64,8 @@ def open_engine(
     if engine not in get_args(EngineName):
         raise RowlawError("BAD_OPTION", option="engine", value=engine, problem=f"use {', '.join(get_args(EngineName))}")
     ids = checked_id(row_id, source)
-    chosen = limits or SparkLimits()
     needed = list(dict.fromkeys((*(columns or source.columns), *ids)))
-    choice, rows = choose(source, engine, needed, rules, session, chosen)
+    choice, rows = choose(source, engine, needed, rules, session, limits or SparkLimits())
     if choice.name == "local":
         if isinstance(source, FrameSource) and engine == "auto":
             frame, schema = spark_frame(source, source.frame.sparkSession)
@@ -74,7 +73,7 @@ def open_engine(
             rows_here = _in_memory(source, origin.rows(), schema)
             return LocalEngine(encode(rows_here, row_id=ids), nulls, frame.sparkSession, origin=origin, choice=choice)
         return LocalEngine(encode(source, row_id=ids, session=session), nulls, session, choice=choice)
-    return SparkEngine.open(source, nulls, ids, session, choice, chosen, rows)
+    return SparkEngine.open(source, nulls, ids, session, choice, limits, rows)
 
 
 def _in_memory(source: Source, table: pa.Table, schema: pa.Schema) -> FileSource:

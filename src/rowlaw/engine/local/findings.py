@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 1 << 18  # violations of a record batch
 PAIRS_PER_TASK = 5_000_000  # violations that one Spark task lists
 MOST_TASKS = 4_096
+SHORT = 64 << 20  # bytes of codes: what Spark does with a smaller table is done soon
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,7 @@ class LocalFindings:
         """No worker has the rows: they are written here, from :meth:`batches`."""
 
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
-        from rowlaw.spark.session import session as any_session
-
-        spark = session or self.engine.session or any_session()
+        spark = self._session(session)
         # The frame may outlive this object and the relation's files: it gets files of its own.
         kept = RowEngine(self._relation.kept(), self.engine.nulls)
         kept.ship(spark)
@@ -94,9 +93,7 @@ class LocalFindings:
         return spark.range(0, tasks, 1, tasks).mapInArrow(work, _spark_schema(work.schema))
 
     def rows(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
-        from rowlaw.spark.session import session as any_session
-
-        spark = session or self.engine.session or any_session()
+        spark = self._session(session)
         labels = self._relation.row_labels(np.zeros(0, np.int32)).type
         schema = pa.schema([("row", labels), ("rule", pa.string()), ("pairs", pa.int64())])
         tables = [schema.empty_table()]
@@ -106,8 +103,6 @@ class LocalFindings:
         return frame_of(spark, _for_spark(pa.concat_tables(tables))).orderBy("pairs", ascending=False)
 
     def flagged(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
-        from rowlaw.spark.session import session as any_session
-
         if self.engine.origin is not None:  # only some of its columns were brought here
             return self.engine.origin.flagged(self.rows(ids, session).select("row", "rule"), self._relation)
         broken: dict[int, list[str]] = {}
@@ -119,7 +114,7 @@ class LocalFindings:
         row, flags = (_free(name, names) for name in ("row", "broken_rules"))
         rules = pa.array([sorted(broken.get(i, ())) for i in range(relation.rows)], pa.list_(pa.string()))
         table = relation.decode().append_column(row, relation.row_labels(relation.all_rows)).append_column(flags, rules)
-        return frame_of(session or self.engine.session or any_session(), _for_spark(table))
+        return frame_of(self._session(session), _for_spark(table))
 
     def worst(self, limit: int, columns: Sequence[str] = ()) -> list[WorstRow]:
         tally = np.zeros(self._relation.rows, np.int64)
@@ -148,6 +143,11 @@ class LocalFindings:
 
     def close(self) -> None:
         self._relation.close()
+
+    def _session(self, given: SparkSession | None) -> SparkSession:
+        from rowlaw.spark.session import session as any_session
+
+        return given or self.engine.session or any_session(short=self._relation.nbytes < SHORT)
 
     @property
     def _relation(self) -> Relation:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from rowlaw.engine.answers import EVERY_PAIR, Sides
-from rowlaw.engine.choose import ASKED_FOR_SPARK, Choice
+from rowlaw.engine.choose import ASKED_FOR_SPARK, LARGE_FILE, Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.spark.count import Counting, parts_of
 from rowlaw.engine.spark.explain import explained
 from rowlaw.engine.spark.findings import SparkFindings
-from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.limits import SparkLimits, limits_of
 from rowlaw.engine.spark.read import spark_frame
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.engine.spark.view import View
 from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Nulls, Rule, TypeClass
-from rowlaw.source.source import Source
+from rowlaw.source.source import FileSource, Source
 from rowlaw.spark.jobs import Done, job
 from rowlaw.stopping import NEVER, Stop
 
@@ -43,18 +43,19 @@ class SparkEngine:
         row_id: tuple[str, ...],
         session: SparkSession | None,
         choice: Choice,
-        limits: SparkLimits,
+        limits: SparkLimits | None = None,
         rows: int | None = None,
     ) -> SparkEngine:
         """The engine over a source; ``rows``: its count of rows, where it is known already."""
         from rowlaw.spark.session import session as any_session
 
-        frame, schema = spark_frame(source, session or any_session(getattr(source, "frame", None)))
+        short = isinstance(source, FileSource) and source.size < LARGE_FILE
+        frame, schema = spark_frame(source, session or any_session(getattr(source, "frame", None), short=short))
         table = SparkTable(frame, schema, nulls, row_id, source.skipped)
         if rows is not None:
             table.__dict__["rows"] = rows
         table.check_row_id()
-        return SparkEngine(table, limits, choice)
+        return SparkEngine(table, limits or limits_of(frame.sparkSession), choice)
 
     @property
     def nulls(self) -> Nulls:

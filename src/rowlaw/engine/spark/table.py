@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.keep import Keeper
+from rowlaw.engine.spark.limits import VALUE_BYTES
 from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Column, Constant, Denial, Nulls, Predicate, TypeClass
 from rowlaw.source.row_ids import CompositeId, null_ids, repeated_ids
@@ -163,6 +164,11 @@ class SparkTable:
 
         types = {field.name: field.dataType for field in self.plain.schema.fields}
         return StructType([StructField(name, types[self.names[own]]) for name, own in zip(names, self.row_id, strict=True)])
+
+    @cached_property
+    def id_bytes(self) -> int:
+        """About how many bytes the id of a row takes in Arrow."""
+        return sum(VALUE_BYTES[self.types[name]] for name in self.row_id) if self.row_id else VALUE_BYTES["number"]
 
     def row_names(self, ids: pa.ChunkedArray) -> list[Any]:
         """Row ids as Python shows them."""
