@@ -62,7 +62,13 @@ def check(
     suspects: Annotated[
         int, typer.Option("--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0)
     ] = 0,
-    violations: Annotated[str | None, typer.Option("--violations", help="Write all violations: .parquet, .csv or .arrow file.")] = None,
+    violations: Annotated[
+        str | None,
+        typer.Option(
+            "--violations",
+            help="Write all violations: a .parquet, .csv or .arrow file, or a folder of Parquet (out/), which Spark's workers write.",
+        ),
+    ] = None,
     violations_limit: Annotated[
         int | None, typer.Option("--violations-limit", help="Violations of each rule to write, at most.", show_default="all", min=1)
     ] = None,
@@ -77,13 +83,13 @@ def check(
     Exit code 0: all rules hold. 1: a rule of severity error is broken. 2: bad usage, rule or input. 3: the run failed.
     """
     options.chosen(format, "--format", options.CHECK_FORMATS)
-    options.outputs(out, violations)
+    options.outputs(out)
     reading = table.reading()
     from rowlaw.cli.check import run
 
     printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
     printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine}
-    raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
+    raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed))
 
 
 @app.command(epilog="Example: rowlaw discover people.csv --top 20 --rules laws.yaml")
@@ -119,7 +125,7 @@ def discover(
         "error": error,
         "top": top,
         "nulls": options.meaning(nulls) or "unknown",
-        "row_id": row_id,
+        "row_id": options.names(row_id),
         "strategy": strategy,
         "time_limit": time_limit,
         **space.parameters(),
@@ -177,7 +183,14 @@ def explain(
     if plan or analyze:
         explaining.plan(source, rule, rules, meant, reading, analyze=analyze, **given)
         return
-    told: dict[str, Any] = {"rules": rules, "nulls": meant, "row_id": row_id, "time_limit": time_limit, "sample": sample, **reading}
+    told: dict[str, Any] = {
+        "rules": rules,
+        "nulls": meant,
+        "row_id": options.names(row_id),
+        "time_limit": time_limit,
+        "sample": sample,
+        **reading,
+    }
     with unheard():  # there is nothing to show of an explanation that is not whole
         explaining.run(source, rule, master, quiet=quiet, options=told, **given)
 
@@ -199,7 +212,13 @@ def report(
 ) -> None:
     """Write an HTML report of a check: one file that opens without a network. Exit codes are those of check."""
     options.outputs(out)
-    given: dict[str, Any] = {"nulls": options.meaning(nulls), "row_id": row_id, "master": master, "quiet": quiet, "time_limit": time_limit}
+    given: dict[str, Any] = {
+        "nulls": options.meaning(nulls),
+        "row_id": options.names(row_id),
+        "master": master,
+        "quiet": quiet,
+        "time_limit": time_limit,
+    }
     reading = table.reading()
     from rowlaw.cli.report import run
 
@@ -221,7 +240,7 @@ def export(
     """Write rules in the language of another tool. What it cannot express is said in the output and on stderr."""
     from rowlaw.cli.export import run_export
 
-    given = {"table": table, "row_id": row_id, "types": options.pairs(types, "--types"), "nulls": options.meaning(nulls)}
+    given = {"table": table, "row_id": options.names(row_id), "types": options.pairs(types, "--types"), "nulls": options.meaning(nulls)}
     run_export(rules, to, dialect=dialect, out=out, options=given)
 
 

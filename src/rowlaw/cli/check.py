@@ -15,8 +15,9 @@ from rowlaw.cli.page import Page, command
 from rowlaw.engine.choose import EngineName
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
+from rowlaw.source.row_ids import RowId, named_records
 from rowlaw.violations import Result, Verdict, check
-from rowlaw.violations.clashes import check_file
+from rowlaw.violations.clashes import check_target
 from rowlaw.violations.sides import Clash, printed
 
 WIDE = 100  # columns when the output is not a terminal
@@ -29,7 +30,7 @@ def run(
     file: str | None,
     texts: list[str],
     nulls: Nulls | None,
-    row_id: str | None,
+    row_id: RowId,
     master: str | None,
     reading: dict[str, Any],
     *,
@@ -45,7 +46,7 @@ def run(
     """Check, print, and give the exit code."""
     rules = _rules(file, texts, nulls)
     if violations is not None:
-        check_file(violations)
+        check_target(violations)
     result = check(source, rules, row_id=row_id, session=started(master), engine=engine, progress=not quiet, **reading)
     try:
         if violations is not None:
@@ -101,7 +102,7 @@ def _verdicts(result: Result) -> Table:
 def _suspects(result: Result, number: int) -> Table:
     """Cells, what would be expected instead, and how many rules are for that and for the cell."""
     table = Table("row", "column", "value", "usual", "against", "backing", box=None, pad_edge=False, header_style="bold")
-    for cell in result.suspects(number).to_pylist():
+    for cell in named_records(result.suspects(number)):
         table.add_row(*(Text(printed(value)) for value in cell.values()))
     return table
 

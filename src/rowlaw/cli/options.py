@@ -39,7 +39,9 @@ Kinds = Annotated[
 Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
 Top = Annotated[int | None, typer.Option("--top", help="Show so many of the rules.", show_default="all", min=1)]
 Types = Annotated[str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal(10,2).", show_default="inferred")]
-RowId = Annotated[str | None, typer.Option("--row-id", help="Column that names the rows.", show_default="their position, from 0")]
+RowId = Annotated[
+    str | None, typer.Option("--row-id", help="Column that names the rows, or several: a,b.", show_default="their position, from 0")
+]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master: local[4], spark://host:7077, sc://host.", show_default="local")]
 EngineOption = Annotated[
     str, typer.Option("--engine", help="auto, local (in this process) or spark (where the table is; it is never gathered).")

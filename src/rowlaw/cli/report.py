@@ -11,6 +11,7 @@ from rowlaw.cli.page import command
 from rowlaw.discovery import discover
 from rowlaw.report import write_report
 from rowlaw.rules import Nulls, RuleSet, load
+from rowlaw.source.row_ids import RowId
 from rowlaw.violations import check
 
 TOP = 200  # rules that are discovered when none are given: nobody reads more
@@ -23,7 +24,7 @@ def run(
     out: str,
     state: str | None,
     nulls: Nulls | None,
-    row_id: str | None,
+    row_id: RowId,
     master: str | None,
     time_limit: float,
     reading: dict[str, Any],

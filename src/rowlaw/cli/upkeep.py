@@ -41,7 +41,7 @@ def init(
         "kinds": options.kinds(kinds),
         "error": error,
         "nulls": options.meaning(nulls) or "unknown",
-        "row_id": row_id,
+        "row_id": options.names(row_id),
         **space.parameters(),
         **table.reading(),
     }

@@ -25,6 +25,7 @@ from rowlaw.evidence.differences import MEMORY, MINIMISING, Differences, fold
 from rowlaw.progress import Phase, Progress
 from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.model import Kind
+from rowlaw.source.row_ids import naming_only
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
@@ -59,7 +60,7 @@ def discover_dependencies(
     ['key (week)', 'fd (week) -> year', 'fd () -> city', 'od {}: week ~ year']
     """
     known = engine.statistics
-    names = columns if columns is not None else [c.name for c in known.columns if c.name != known.row_id]
+    names = columns if columns is not None else [c.name for c in known.columns if c.name not in naming_only(known.row_id)]
     goals = Goals(names, frozenset(kinds), deadline or Deadline())
     shown = progress or Progress(quiet=True)
     with goals.deadline.watched():

@@ -23,6 +23,7 @@ from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Kind, Nulls, Predicate
 from rowlaw.source import open_source
+from rowlaw.source.row_ids import RowId, naming_only
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
@@ -42,7 +43,7 @@ def discover(
     nulls: Nulls = "unknown",
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
-    row_id: str | None = None,
+    row_id: RowId = None,
     cross: bool = True,
     overlap: float = 0.3,
     order_strings: bool = False,
@@ -203,7 +204,7 @@ def _dependencies(
         found = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)
         found.strategy, found.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
-        columns = [c.name for c in engine.statistics.columns if c.name != engine.statistics.row_id]
+        columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
         by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=None if "od" in kinds else ())
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Column, Rule, about_single_rows
 
 Side = Literal["all", "old", "new"]
@@ -64,6 +65,12 @@ class WorstRow:
     pairs: int
     pairs_of: dict[int, int]  # index of the rule -> violations that the row takes part in; only rules that it breaks
     values: tuple[Any, ...]
+
+
+def folder_exists(path: str) -> RowlawError:
+    """The error about a folder of violations that is there already: what is in it stays as it is."""
+    problem = "it exists already, and is left as it is; give another name, or delete it first"
+    return RowlawError("BAD_OPTION", option="violations", value=path, problem=problem)
 
 
 def value_names(columns: Iterable[str]) -> dict[tuple[str, str], str]:

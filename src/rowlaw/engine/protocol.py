@@ -51,8 +51,8 @@ class Statistics(Protocol):
     @property
     def rows(self) -> int: ...
     @property
-    def row_id(self) -> str | None:
-        """The column that names the rows; discovery leaves it out."""
+    def row_id(self) -> tuple[str, ...]:
+        """The columns that name the rows; discovery leaves out what does nothing else (`naming_only`)."""
 
     @property
     def columns(self) -> Sequence[ColumnFacts]: ...
@@ -99,6 +99,14 @@ class Findings(Protocol):
 
     def groups(self, rule: int) -> Iterator[pa.RecordBatch]:
         """List violations in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other but itself."""
+
+    def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> int | None:
+        """Let the workers write violations of some rules, for each the first ``limit``, to a new folder of Parquet files.
+
+        Returns their count, or None if no worker holds the rows: then nothing is written. ``rules`` gives the rules their ids.
+        Columns: ``rule``, ``s_row``, ``t_row``, and both rows' values in all columns that one of the rules compares; null where a
+        violation's own rule does not compare them.
+        """
 
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
         """All violations of a rule, lazily: ``rule``, ``s_row``, ``t_row`` and the values compared."""

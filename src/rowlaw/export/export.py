@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -31,7 +31,7 @@ def export_rules(
     *,
     to: Target = "sql",
     table: str = "data",
-    row_id: str | None = None,
+    row_id: str | Sequence[str] | None = None,
     dialect: Dialect = "spark",
     nulls: Nulls | None = None,
     types: Mapping[str, str] | None = None,
@@ -47,7 +47,7 @@ def export_rules(
     table
         The table's name there; dots separate catalog and schema.
     row_id
-        A column that tells rows apart and has no nulls. Without one, the queries number the rows.
+        A column that tells rows apart and has no nulls, or several that do together. Without one, the queries number the rows.
     dialect
         Of the SQL: ``"spark"``, ``"duckdb"`` or ``"ansi"`` (standard SQL).
     types

@@ -8,7 +8,7 @@ from rowlaw.rules import Key, NamedRule, sql_condition
 
 def sql_script(plan: Plan) -> Export:
     """One file: for each rule a comment, a constraint where there is one, and the query."""
-    numbered = plan.row_id is None and plan.dialect == "ansi" and len(plan.rules)
+    numbered = not plan.row_id and plan.dialect == "ansi" and len(plan.rules)
     parts = ["-- The queries number the rows. A database that may number them twice differently needs a row id.\n"] if numbered else []
     for named in plan.rules:
         tolerated = f", tolerates {named.tolerate:g} of the {'rows' if row_denial(named.rule) else 'pairs'}" if named.tolerate else ""

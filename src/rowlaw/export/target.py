@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -19,7 +19,7 @@ class Plan:
 
     rules: RuleSet
     table: str
-    row_id: str | None = None
+    row_id: str | Sequence[str] | None = None
     dialect: Dialect = "spark"
     types: Mapping[str, TypeClass] = field(default_factory=dict)  # of the columns whose types are known
     floats: frozenset[str] = frozenset()

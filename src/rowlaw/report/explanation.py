@@ -28,6 +28,7 @@ from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, english, implies, sql
 from rowlaw.rules.model import Denial, Kind, Op, Predicate, Rule
 from rowlaw.source import open_source
+from rowlaw.source.row_ids import RowId
 from rowlaw.violations.check import rule_set
 from rowlaw.violations.check import run as check_run
 from rowlaw.violations.sides import Clash
@@ -117,7 +118,7 @@ def explain(
     rules: Any = None,
     kinds: tuple[Kind, ...] = ("key", "fd", "od", "dc"),
     nulls: Nulls | None = None,
-    row_id: str | None = None,
+    row_id: RowId = None,
     columns: list[str] | None = None,
     types: Mapping[str, str] | None = None,
     time_limit: float | None = 60.0,

@@ -125,7 +125,7 @@ def sql(
     rule: Rule,
     table: str | Sequence[str],
     *,
-    row_id: str | None = None,
+    row_id: str | Sequence[str] | None = None,
     nulls: Nulls = "unknown",
     dialect: Dialect = "spark",
     floats: Collection[str] = frozenset(),
@@ -140,7 +140,8 @@ def sql(
     table
         Its name; dots separate catalog and schema. A sequence gives the parts as they are.
     row_id
-        A column that tells rows apart and has no nulls. Without one, rows are numbered by the query.
+        A column that tells rows apart and has no nulls, or several that do together: then ``s_row.column`` takes the place of ``s_row``.
+        Without one, rows are numbered by the query.
     floats
         Columns of floats: their NaN counts as null. In standard SQL it is recognised by how it prints.
     origin
@@ -150,6 +151,7 @@ def sql(
     name = _quoting(dialect)
     parts = table.split(".") if isinstance(table, str) else list(table)
     rows, row = _unused("rowlaw_rows", parts), _unused("rowlaw_row", rule.columns)
+    ids = _row_ids(row_id, row, rule, dialect)
     arity = max((d.arity for d in rule.denials), default=2)
 
     def column(c: str) -> str:
@@ -162,17 +164,30 @@ def sql(
         conditions = [_condition(p, operand, nulls, dialect) for p in denial.predicates] if denial else ["1 = 0"]
         if arity == 1:
             return f"SELECT {shown}\nFROM {rows} s\nWHERE {' AND '.join(conditions)}"
-        return f"SELECT {shown}\nFROM {rows} s JOIN {rows} t\nON {' AND '.join([f's.{row} <> t.{row}', *conditions])}"
+        return f"SELECT {shown}\nFROM {rows} s JOIN {rows} t\nON {' AND '.join([other, *conditions])}"
 
     values = [f"{operand(o)} AS {name(f'{o.row}.{o.name}')}" for o in _compared(rule)]
-    shown = ", ".join([*(f"{r}.{row} AS {r}_row" for r in ("s", "t")[:arity]), *values])
+    shown = ", ".join(
+        [*(f"{r}.{own} AS {name(f'{r}_row.{told}') if told else f'{r}_row'}" for r in ("s", "t")[:arity] for own, _, told in ids), *values]
+    )
+    differ = [f"s.{own} <> t.{own}" for own, _, _ in ids]
+    other = differ[0] if len(ids) == 1 else f"({' OR '.join(differ)})"
     # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB has to be told.
-    counter = name(row_id) if row_id is not None else "monotonically_increasing_id()" if dialect == "spark" else "row_number() OVER ()"
-    body = ", ".join([f"{counter} AS {row}", *map(column, rule.columns)])
+    body = ", ".join([*(f"{counter} AS {own}" for own, counter, _ in ids), *map(column, rule.columns)])
     once = " MATERIALIZED" if dialect == "duckdb" else ""
     source = origin if origin is not None else ".".join(map(name, parts))
     head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {source}\n)\n"  # noqa: S608  every name is quoted above
     return head + "\nUNION ALL\n".join(map(select, rule.denials or (None,)))
+
+
+def _row_ids(row_id: str | Sequence[str] | None, row: str, rule: Rule, dialect: Dialect) -> list[tuple[str, str, str]]:
+    """What tells rows apart in a query: for each column its name in the query, what it is made of, and how it is shown ("": as the row)."""
+    columns = [row_id] if isinstance(row_id, str) else list(row_id or ())
+    name = _quoting(dialect)
+    if len(columns) > 1:
+        return [(_unused(f"{row}_{i}", rule.columns), name(column), column) for i, column in enumerate(columns, 1)]
+    number = "monotonically_increasing_id()" if dialect == "spark" else "row_number() OVER ()"
+    return [(row, name(columns[0]) if columns else number, "")]
 
 
 def sql_condition(denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect = "spark", floats: Collection[str] = frozenset()) -> str:

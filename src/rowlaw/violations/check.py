@@ -14,6 +14,7 @@ from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, load
 from rowlaw.rules.model import Rule, TypeClass
 from rowlaw.source import FileSource, Source, open_source
+from rowlaw.source.row_ids import RowId
 from rowlaw.source.types import type_class
 from rowlaw.violations.result import Result, Verdict
 
@@ -28,7 +29,7 @@ def check(
     rules: RuleSet | str | os.PathLike[str] | Rule | NamedRule | Iterable[str | Rule | NamedRule] | Mapping[str, str | Rule | NamedRule],
     *,
     nulls: Nulls | None = None,
-    row_id: str | None = None,
+    row_id: RowId = None,
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     session: SparkSession | None = None,
@@ -48,7 +49,8 @@ def check(
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
         By default what the rule set says.
     row_id
-        The column by which rows are called in the result; by default their position in the table, from 0.
+        The column by which rows are called in the result, or a list of columns: then a row's id is a struct of them in frames, and a tuple
+        in Python. By default rows go by their position in the table, from 0.
     columns, types, reading
         As in :func:`rowlaw.open_source`.
     engine

@@ -17,6 +17,7 @@ from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules import NamedRule
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
 from rowlaw.rules.notebook import SHOWN, Code, notebook_table
+from rowlaw.source.row_ids import named_records
 from rowlaw.violations.clashes import Clashes, write
 from rowlaw.violations.sides import Clash, side_by_side
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 BROKEN = 1  # exit code: a rule of severity error is broken
 SAMPLE = 5  # clashes shown per rule
+LISTED = 1_000  # rows or cells of an answer that is a list, unless the user asks for another number or for all
 
 Status = Literal["holds", "tolerated", "warning", "broken"]
 
@@ -196,8 +198,10 @@ class Result:
         """The rows in most violations over all rules: ``(row, pairs)``, worst first."""
         return [(worst.row, worst.pairs) for worst in self.findings.worst(limit)]
 
-    def rows_to_remove(self, id: str, limit: int | None = None) -> Removal:
+    def rows_to_remove(self, id: str, limit: int | None = LISTED) -> Removal:
         """The fewest rows without which a rule holds, or an upper bound: their count, and the ids of the first ``limit`` of them.
+
+        ``limit=None`` brings all ids to this process.
 
         >>> from rowlaw import check
         >>> table = pa.table({"zip": [1, 1, 1], "city": ["Hoboken", "Hobken", "Hoboken"]})
@@ -206,8 +210,10 @@ class Result:
         """
         return self.findings.rows_to_remove(self._index(id), limit)
 
-    def suspects(self, limit: int | None = None) -> pa.Table:
+    def suspects(self, limit: int | None = LISTED) -> pa.Table:
         """Cells that are probably wrong, worst first: more of the functional dependencies checked contradict them than confirm them.
+
+        The first ``limit`` of them; ``limit=None`` brings all of them to this process.
 
         Of the rows that agree on a left side, at least three in four must have one value for the others to be contradicted. Dependencies
         that were discovered with exceptions count only if they say much more than chance. Columns: ``row``, ``column``, ``value``,
@@ -222,7 +228,11 @@ class Result:
         return self.findings.suspects(dependencies, limit)
 
     def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None) -> int:
-        """Write all violations, or up to ``limit`` of each rule, to a file ending in .parquet, .csv or .arrow; returns their count.
+        """Write all violations, or up to ``limit`` of each rule; returns their count.
+
+        To a file ending in .parquet, .csv or .arrow, or to a new folder of Parquet files (a name without an ending, or one that ends in
+        ``/``). On the spark engine the workers write the folder, whatever its name: nothing passes this process. There a name that ends
+        in .csv or .arrow still asks for one file, which this process writes, a partition at a time.
 
         Columns: ``rule``, ``s_row``, ``t_row``, and the values of both rows in the columns that the rules compare.
         """
@@ -249,7 +259,7 @@ class Result:
                 }
                 for verdict in self.verdicts
             ],
-            **({"suspects": self.suspects(suspects).to_pylist()} if suspects else {}),
+            **({"suspects": named_records(self.suspects(suspects))} if suspects else {}),
         }
 
     def to_json(self, sample: int = SAMPLE, suspects: int = 0) -> str:

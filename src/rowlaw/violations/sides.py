@@ -20,6 +20,7 @@ import pyarrow as pa
 from rowlaw.engine.answers import compared, value_names
 from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Operand, Predicate, Rule
 from rowlaw.rules.outcomes import compare
+from rowlaw.source.row_ids import named_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
     """Violations of a rule, listed with their values, as comparisons."""
     names = value_names(rule.columns)
     clashes = []
-    for record in listed.to_pylist():
+    for record in named_records(listed):
         values = {operand: record[names[operand]] for operand in compared(rule)}
         denial = _broken(rule, values, nulls)
         clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))

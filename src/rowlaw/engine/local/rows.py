@@ -53,8 +53,8 @@ class Found:
 class Origin(Protocol):
     """Where the rows of a relation came from, if only some of their columns were brought."""
 
-    def flagged(self, broken: DataFrame) -> DataFrame:
-        """The whole table, with what each row is called and the rules that it breaks."""
+    def flagged(self, broken: DataFrame, relation: Relation) -> DataFrame:
+        """The whole table, with what each row is called and the rules that it breaks; ``relation``: what was brought of it."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ in one job, in partitions by that column; the others are counted, and pairs are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +145,11 @@ class SparkDiscoveryEngine(SparkEngine):
         """All columns, by their safe names, in the order of the sample."""
         return tuple(self.table.names[c.name] for c in self.statistics.columns)
 
+    @cached_property
+    def _numbered_rows(self) -> DataFrame:
+        """All rows, called by their numbers, whatever the user calls them."""
+        return replace(self.table, row_id=()).labelled
+
     @property
     def _no_pairs(self) -> Pairs:
         return Pairs(self.sample(), np.zeros((0, 2), np.int32))
@@ -210,7 +215,7 @@ class SparkDiscoveryEngine(SparkEngine):
         single = [item for item in broken if item.denial.arity == 1]
         found = {item.number: self._beside_others(item) for item in single}
         if given:
-            rows = self.table.labelled
+            rows = self._numbered_rows
             task = MeetTask(tuple(given), self.nulls, ROW, self._columns, FROM_A_TASK)
             found |= self._pairs(rows.select(ROW, *self._columns), task, "look for partners", limit, stop)
         return found
@@ -219,7 +224,7 @@ class SparkDiscoveryEngine(SparkEngine):
         from pyspark.sql import functions as f
 
         stop.check()
-        rows = self.table.labelled
+        rows = self._numbered_rows
         view = View(self.table, tuple(item.denial.columns), self.limits)
         involved = rows_involved(view, rows, parts_of(view, 0, item.denial))
         ids = [r[ROW] for r in involved.orderBy(f.desc("pairs"), f.asc(ROW)).limit(GIVEN_ROWS).collect()]
@@ -228,7 +233,7 @@ class SparkDiscoveryEngine(SparkEngine):
     def _beside_others(self, item: Item) -> Pairs:
         """Rows that violate a rule about single rows, each with another row of the table."""
         view = View(self.table, tuple(item.denial.columns), self.limits)
-        rows = self.table.labelled
+        rows = self._numbered_rows
         breaking = single_rows(view, rows, Shape.of(item.denial)).select(ROW, *self._columns).limit(FROM_A_TASK).toArrow()
         others = rows.select(ROW, *self._columns).limit(2).toArrow().cast(breaking.schema)
         together = pa.concat_tables([breaking, others])

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from rowlaw.engine.answers import EVERY_PAIR, Sides
-from rowlaw.engine.choose import ASKED_FOR_SPARK, Choice
+from rowlaw.engine.choose import ASKED_FOR_SPARK, LARGE_FILE, Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.spark.count import Counting
 from rowlaw.engine.spark.explain import explained
 from rowlaw.engine.spark.findings import SparkFindings
-from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.limits import SparkLimits, limits_of
 from rowlaw.engine.spark.planning import planned
 from rowlaw.engine.spark.read import spark_frame
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.engine.spark.view import View
 from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Nulls, Rule, TypeClass
-from rowlaw.source.source import Source
-from rowlaw.spark.jobs import Done
+from rowlaw.source.source import FileSource, Source
+from rowlaw.spark.jobs import Done, job
 from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
@@ -42,22 +42,23 @@ class SparkEngine:
         cls,
         source: Source,
         nulls: Nulls,
-        row_id: str | None,
+        row_id: tuple[str, ...],
         session: SparkSession | None,
         choice: Choice,
-        limits: SparkLimits,
+        limits: SparkLimits | None = None,
         rows: int | None = None,
         **further: Any,
     ) -> Self:
         """The engine over a source; ``rows``: its count of rows, where it is known already; ``further``: fields of a subclass."""
         from rowlaw.spark.session import session as any_session
 
-        frame, schema = spark_frame(source, session or any_session(getattr(source, "frame", None)))
+        short = isinstance(source, FileSource) and source.size < LARGE_FILE
+        frame, schema = spark_frame(source, session or any_session(getattr(source, "frame", None), short=short))
         table = SparkTable(frame, schema, nulls, row_id, source.skipped)
         if rows is not None:
             table.__dict__["rows"] = rows
         table.check_row_id()
-        return cls(table, limits, choice, **further)
+        return cls(table, limits or limits_of(frame.sparkSession), choice, **further)
 
     @property
     def nulls(self) -> Nulls:
@@ -91,7 +92,8 @@ class SparkEngine:
         """Up to ``limit`` rows spread over the table: ``number`` (their order) and the values of ``columns``."""
         frame = self.table.plain.select(*(self.table.names[c] for c in columns))
         share = min(1.0, 1.2 * limit / max(1, self.rows))
-        found = frame.sample(fraction=share, seed=0).limit(limit).toArrow() if share < 1.0 else frame.limit(limit).toArrow()
+        with job(self.table.session, "some rows"):
+            found = frame.sample(fraction=share, seed=0).limit(limit).toArrow() if share < 1.0 else frame.limit(limit).toArrow()
         return pa.table([pa.array(range(found.num_rows), pa.int64()), *found.columns], names=["number", *columns])
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from rowlaw.engine.local.weighted import combinations
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
+from rowlaw.spark.jobs import job
 
 SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, rows hardly repeat
 FRACTION_MARGIN = 1.2  # a sample by share has a random size
@@ -31,7 +32,8 @@ class TableSample:
         frame = self.table.plain.select(*self.columns)
         if self.table.rows > self.limit:
             frame = frame.sample(fraction=min(1.0, FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(self.limit)
-        return MemoryRelation.of(frame.toArrow())
+        with job(self.table.session, "sample rows"):
+            return MemoryRelation.of(frame.toArrow())
 
     @property
     def scale(self) -> float:

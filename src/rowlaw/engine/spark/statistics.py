@@ -51,7 +51,7 @@ class SparkStatistics:
         return self.table.rows
 
     @property
-    def row_id(self) -> str | None:
+    def row_id(self) -> tuple[str, ...]:
         return self.table.row_id
 
     @cached_property

@@ -12,7 +12,7 @@ from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.engine.spark.roles import OfSides, Scope, hashed, rows_per_task
 from rowlaw.engine.spark.sample import TableSample
 from rowlaw.engine.spark.table import SparkTable
-from rowlaw.spark.jobs import SparkTasks, frame_of
+from rowlaw.spark.jobs import SparkTasks, frame_of, job
 
 
 @dataclass(frozen=True)
@@ -60,5 +60,6 @@ class View:
             if heavy.num_rows:
                 frame = frame_of(self.table.session, heavy.rename_columns(list(names)))
                 types = dict(self.table.plain.dtypes)
-                found |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
+                with job(self.table.session, "hash the keys of large groups"):
+                    found |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
         return tuple(sorted(found))
