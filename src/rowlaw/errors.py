@@ -55,6 +55,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "RULE_TOO_LONG": ("the rule has {size} {unit}; the limit is {limit}", BAD_INPUT),
     "UNKNOWN_COLUMN": ("no column {column!r}{hint}", BAD_INPUT),
     "INCOMPATIBLE_TYPES": ("cannot compare {left} ({left_type}) with {right} ({right_type}){hint}", BAD_INPUT),
+    "PATTERN_NEEDS_TEXT": ("a pattern describes text, and {column} is a {type}{hint}", BAD_INPUT),
     "BAD_LITERAL": ("{literal} is not a {type}{hint}", BAD_INPUT),
     "RULE_FILE": ("{file}{where}: {problem}", BAD_INPUT),
     "BAD_RULE": ("rule {id!r}: {field} {problem}", BAD_INPUT),

@@ -18,7 +18,7 @@ def cases(draw):
     table = draw(strategies.tables(types=draw(st.sampled_from(TYPES)), min_rows=1, max_rows=6, max_columns=3))
     literal = "float" not in table.physical.values()
     kinds = [
-        strategies.denials(table, 3, literal=literal),
+        strategies.denials(table, 3, literal=literal, condition=literal),
         strategies.keys(table),
         strategies.functional_dependencies(table),
         strategies.order_dependencies(table),

@@ -22,7 +22,7 @@ FLOATS = {"float": "double"}
 def cases(draw, single=False):
     table = draw(strategies.tables(types=draw(st.sampled_from(TYPES)), max_rows=7))
     literal = "float" not in table.physical.values()
-    kinds = [strategies.denials(table, literal=literal), strategies.keys(table)]
+    kinds = [strategies.denials(table, literal=literal, condition=literal), strategies.keys(table)]
     if not single:
         kinds += [strategies.functional_dependencies(table), strategies.order_dependencies(table)]
     return table, draw(st.one_of(kinds)), draw(strategies.nulls())

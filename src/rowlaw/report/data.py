@@ -136,7 +136,7 @@ def _rule(named: NamedRule, nulls: Nulls, *, with_sql: bool) -> dict[str, Any]:
 
 def _operators(named: NamedRule, column: str) -> str:
     """How a rule compares a column: the operators, in the order of the rule."""
-    used = (p.op.symbol for denial in named.rule.denials for p in denial.predicates if column in p.columns)
+    used = (p.symbol for denial in named.rule.denials for p in denial.predicates if column in p.columns)
     return " ".join(dict.fromkeys(used))
 
 

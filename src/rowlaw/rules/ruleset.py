@@ -88,7 +88,7 @@ class NamedRule:
             "id": self.id,
             "kind": self.kind,
             "rule": str(self.rule),
-            "predicates": [[str(p.left), p.op.symbol, str(p.right)] for d in self.rule.denials for p in d.predicates],
+            "predicates": [[str(p.left), p.symbol, str(p.right)] for d in self.rule.denials for p in d.predicates],
             "error": self.error,
             "support": self.support,
             "score": self.score,
