@@ -129,6 +129,13 @@ def _standing(found: Explanation) -> str:
         )
     if found.vacuous:
         return "No rows could break it: too few have values in all the columns that it compares. Such a rule is not listed."
+    if not found.total:
+        looser = next((s for s in found.shorter if not s.violations), None)
+        if looser is not None:
+            return f"It holds even without {looser.dropped}: {looser.rule}."
+        return (
+            "It is minimal: without any one of its comparisons it would be broken." if found.shorter else "Nothing shorter could be said."
+        )
     if found.stronger:
         return "It follows from " + ", ".join(f"{r.id}, {r.rule}" for r in found.stronger) + "."
     return "It follows from several of the rules together, or compares columns that discovery was not asked to compare."

@@ -145,6 +145,11 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return buffer.getvalue().rstrip("\n")
 
 
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain texts."""
+    return _table(head, [[_text(cell) for cell in row] for row in rows])
+
+
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

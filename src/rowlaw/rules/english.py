@@ -58,6 +58,15 @@ _COUNTED_DAYS = frozenset({"days", "years", "months", "weeks", "hours", "minutes
 _WORD = re.compile(r"[A-Za-z][a-z]*|[A-Z]+(?![a-z])")
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "rule"), counted(2500, "row"), counted(0, "law")
+    ('1 rule', '2,500 rows', '0 laws')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def english(rule: Rule, types: Types | None = None) -> str:
     """One sentence that says what the rule demands; ``types`` of columns, where they are known, choose better words.
 

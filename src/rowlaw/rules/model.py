@@ -68,7 +68,8 @@ class Predicate:
         left: Operand = self.left
         if isinstance(self.right, Condition) and self.op not in (Op.EQ, Op.NE):
             raise ValueError(f"a condition is true or not, it cannot be {self.op.symbol} something")
-        if isinstance(left, Constant) or (isinstance(self.right, Column) and _place(self.right) < _place(left)):
+        both = isinstance(left, Column) and isinstance(self.right, Column)
+        if isinstance(left, Constant) or (both and _place(self.right) < _place(left)):  # type: ignore[arg-type]
             object.__setattr__(self, "left", self.right)
             object.__setattr__(self, "right", left)
             object.__setattr__(self, "op", self.op.swapped)

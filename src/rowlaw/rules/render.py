@@ -73,7 +73,7 @@ def sql(
         return f"{_value(c, name, dialect, floats)} AS {name(c)}"
 
     def operand(o: Operand) -> str:
-        return f"{o.row}.{name(o.name)}" if isinstance(o, Column) else _literal(o, dialect)
+        return f"{o.row}.{name(o.name)}" if isinstance(o, Column) else _literal(_constant(o), dialect)
 
     def select(denial: Denial | None) -> str:
         conditions = [_condition(p, operand, nulls, dialect) for p in denial.predicates] if denial else ["1 = 0"]
@@ -103,7 +103,7 @@ def sql_condition(denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect 
     name = _quoting(dialect)
 
     def operand(o: Operand) -> str:
-        return _value(o.name, name, dialect, floats) if isinstance(o, Column) else _literal(o, dialect)
+        return _value(o.name, name, dialect, floats) if isinstance(o, Column) else _literal(_constant(o), dialect)
 
     return " AND ".join(_condition(p, operand, nulls, dialect) for p in denial.predicates)
 
@@ -181,6 +181,11 @@ def _matching(value: str, pattern: str, dialect: Dialect) -> str:
         case "duckdb":
             return f"regexp_full_match({value}, {_text(pattern, dialect)})"
     return f"REGEXP_LIKE({value}, {_text(f'^({pattern})$', dialect)})"
+
+
+def _constant(operand: Operand) -> Constant:
+    assert isinstance(operand, Constant)  # conditions are written by themselves
+    return operand
 
 
 def _literal(constant: Constant, dialect: Dialect) -> str:

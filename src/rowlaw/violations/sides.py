@@ -12,6 +12,7 @@ city Hoboken != Hobken True
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,19 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
         denial = _broken(rule, values, nulls)
         clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))
     return clashes
+
+
+def distinct(clashes: Iterable[Clash]) -> list[Clash]:
+    """The clashes whose values are not those of one before, in either order of the two rows."""
+    seen: set[Any] = set()
+    found = []
+    for clash in clashes:
+        values = [(line.left, str(line.left_value), str(line.right_value)) for line in clash.lines]
+        turned = [(left, b, a) for left, a, b in values]
+        if tuple(values) not in seen and tuple(turned) not in seen:
+            seen.add(tuple(values))
+            found.append(clash)
+    return found
 
 
 def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Denial:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rowlaw.engine.answers import EVERY_PAIR, Sides
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Sides
 from rowlaw.engine.choose import ASKED_FOR_SPARK, Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.spark.count import Counting, parts_of
 from rowlaw.engine.spark.explain import explained
 from rowlaw.engine.spark.findings import SparkFindings
 from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.profile import profiles
 from rowlaw.engine.spark.read import spark_frame
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.engine.spark.view import View
@@ -67,6 +68,13 @@ class SparkEngine:
     @property
     def types(self) -> dict[str, TypeClass]:
         return self.table.types
+
+    @property
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        return self.table.arrow_types
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        return profiles(self.table, columns, top)
 
     @property
     def skipped(self) -> Mapping[str, RowlawError]:

@@ -102,6 +102,7 @@ def holds_in_python(p: Predicate, frame: DataFrame, arrow_type: pa.DataType, nul
 
     if isinstance(p.right, Constant):
         return f.udf(lambda left: outcome(left, value), "boolean", useArrow=False)(frame[p.left.name])
+    assert isinstance(p.right, Operand)
     return f.udf(outcome, "boolean", useArrow=False)(frame[p.left.name], frame[p.right.name])
 
 
@@ -130,7 +131,7 @@ def comparable_in_spark(p: Predicate, arrow_types: dict[str, pa.DataType]) -> bo
         if left.equals(right):
             return True
         return (pa.types.is_integer(left) and pa.types.is_integer(right)) or (pa.types.is_floating(left) and pa.types.is_floating(right))
-    return _literal_fits(p.right, left)
+    return isinstance(p.right, Constant) and _literal_fits(p.right, left)
 
 
 def _literal_fits(constant: Constant, arrow_type: pa.DataType) -> bool:
