@@ -11,7 +11,7 @@ from rich.text import Text
 from rowlaw.cli.formats import markdown_table
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page
-from rowlaw.report.profile import HEAD, Profile, profile
+from rowlaw.report.profiling import HEAD, Profile, profile
 from rowlaw.rules.english import counted
 
 WIDE = 140  # columns when the output is not a terminal

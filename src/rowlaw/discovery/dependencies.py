@@ -82,7 +82,7 @@ class Exact:
 
     def run(self, strategy: Strategy) -> Dependencies:
         rows = self.engine.rows
-        self.why = "asked for" if strategy != "auto" else f"{rows:,} rows are few"
+        self.why = "asked for" if strategy != "auto" else f"comparing all pairs of {rows:,} rows is quick"
         if strategy == "pairs" or (strategy == "auto" and rows <= ALWAYS_PAIRS):
             self._compare_all()
         else:

@@ -67,6 +67,19 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """A share as people write it: two digits, and no zeros for what is not zero.
+
+    >>> percent(0.333), percent(0.0006), percent(1.0), percent(0.0), percent(0.9999)
+    ('33%', '0.06%', '100%', '0%', '99.99%')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    if share > 0.995:
+        return f"{100 * share:.4f}".rstrip("0") + "%" if share < 0.999999 else "nearly 100%"
+    return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.2g}%" if share >= 1e-6 else f"{100 * share:.1e}%"
+
+
 def english(rule: Rule, types: Types | None = None) -> str:
     """One sentence that says what the rule demands; ``types`` of columns, where they are known, choose better words.
 

@@ -118,6 +118,11 @@ def _quoting(dialect: Dialect) -> Callable[[str], str]:
     return _backticked if dialect == "spark" else _double_quoted
 
 
+def sql_value(column: str, dialect: Dialect, floats: Collection[str] = frozenset()) -> str:
+    """A column whose NaN, if it may have one, is null."""
+    return _value(column, _quoting(dialect), dialect, floats)
+
+
 def _value(column: str, name: Callable[[str], str], dialect: Dialect, floats: Collection[str]) -> str:
     """A column whose NaN, if it may have one, is null."""
     if column not in floats:

@@ -13,7 +13,7 @@ from rowlaw.engine.protocol import Engine
 from rowlaw.errors import check_parameters
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
-from rowlaw.rules.english import counted
+from rowlaw.rules.english import counted, percent
 from rowlaw.source import READING, open_source
 from rowlaw.violations.check import rule_set
 from rowlaw.violations.sides import printed
@@ -49,8 +49,8 @@ class Profile:
     def _line(self, column: ColumnProfile) -> list[str]:
         about = "" if column.exact else "about "
         ends = ["" if v is None else printed(v, CHARACTERS) for v in (column.lowest, column.highest)]
-        often = "" if column.unique else ", ".join(f"{printed(v, CHARACTERS)} ({percent(n, column.rows)})" for v, n in column.frequent)
-        nulls = f"{column.nulls:,} ({percent(column.nulls, column.rows)})" if column.nulls else ""
+        often = "" if column.unique else ", ".join(f"{printed(v, CHARACTERS)} ({percent(n / column.rows)})" for v, n in column.frequent)
+        nulls = f"{column.nulls:,} ({percent(column.nulls / column.rows)})" if column.nulls else ""
         return [printed(column.name), column.type, nulls, f"{about}{column.distinct:,}", *ends, often, self.part(column)]
 
     def part(self, column: ColumnProfile) -> str:
@@ -150,15 +150,3 @@ def of_engine(engine: Engine, rules: RuleSet, top: int = TOP) -> Profile:
                 keys.setdefault(name, []).append(named.id)
     as_tuples = [{name: tuple(ids) for name, ids in listed.items()} for listed in (laws, keys)]
     return Profile(engine.rows, tuple(found), *as_tuples)
-
-
-def percent(part: int, whole: int) -> str:
-    """A share as people write it.
-
-    >>> percent(1, 3), percent(1, 100_000), percent(2, 2), percent(0, 5)
-    ('33%', '0.001%', '100%', '0%')
-    """
-    if not part or not whole:
-        return "0%"
-    share = 100 * part / whole
-    return f"{share:.0f}%" if share >= 10 else f"{share:.1g}%" if share < 1 else f"{share:.1f}%"
