@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import jinja2
@@ -55,8 +56,7 @@ def test_dbt(connection):
     files = export("dbt").files
     assert set(files) == {
         "models/people_rules.yml",
-        "tests/people_one_city.sql",
-        "tests/people_one_city_2.sql",
+        "tests/generic/rowlaw_functional_dependency.sql",
         "tests/people_both.sql",
         "tests/people_odd.sql",
         "tests/people_age.sql",
@@ -67,25 +67,64 @@ def test_dbt(connection):
     (column,) = model["columns"]
     assert column["name"] == "id"
     assert column["data_tests"][0]["unique"]["config"]["severity"] == "error"
+    assert [t["rowlaw_functional_dependency"]["arguments"] for t in model["data_tests"]] == [
+        {"determinant": ["zip"], "dependent": "city"},
+        {"determinant": ["city"], "dependent": "zip"},
+    ]
+    assert [t["rowlaw_functional_dependency"]["config"]["severity"] for t in model["data_tests"]] == ["error", "warn"]
     severities = []
     environment = jinja2.Environment(autoescape=False)
     settings = {"ref": lambda name: f'"{name}"', "config": lambda severity, tags: severities.append(severity) or ""}
     found = {
         name: connection.execute(environment.from_string(text).render(settings)).fetchall()
         for name, text in files.items()
-        if ".sql" in name
+        if ".sql" in name and "generic" not in name
     }
     assert {name: bool(rows) for name, rows in found.items()} == {
-        "tests/people_one_city.sql": COUNTS["one city"] > 0,
-        "tests/people_one_city_2.sql": COUNTS["One-City"] > 0,
         "tests/people_both.sql": COUNTS["both"] > 0,
         "tests/people_odd.sql": COUNTS["odd"] > 0,
         "tests/people_age.sql": COUNTS["age"] > 0,
         "tests/people_text.sql": COUNTS["text"] > 0,
     }
-    assert found["tests/people_one_city.sql"] == [("07030", 2, COUNTS["one city"])]
     assert not any("JOIN" in text for text in files.values())
-    assert severities.count("warn") == 1
+    generic = files["tests/generic/rowlaw_functional_dependency.sql"].replace(
+        "{% test rowlaw_functional_dependency(model, determinant, dependent) %}", ""
+    )
+    adapter = SimpleNamespace(quote=lambda name: f'"{name}"')
+    template = jinja2.Environment(autoescape=False, extensions=["jinja2.ext.do"]).from_string(generic.replace("{% endtest %}", ""))
+    query = template.render(adapter=adapter, model="people", determinant=["zip"], dependent="city")
+    assert connection.execute(query).fetchall() == [("07030", 2, COUNTS["one city"])]
+
+
+def test_dqx():
+    checks = yaml.safe_load(str(export("dqx", row_id="id")))
+    by_rule = {c["user_metadata"]["rowlaw_id"]: c for c in checks}
+    assert {u.id for u in export("dqx").unexpressed} == {"odd"}
+    assert by_rule["unique"]["check"] == {"function": "is_unique", "arguments": {"columns": ["id"], "nulls_distinct": True}}
+    assert by_rule["one city"]["check"]["arguments"]["merge_columns"] == ["zip"]
+    assert "FROM {{ input_view }}" in by_rule["one city"]["check"]["arguments"]["query"]
+    assert by_rule["One-City"]["criticality"] == "warn"
+    assert by_rule["age"]["check"]["function"] == "sql_query"  # a share is tolerated
+    assert by_rule["text"]["check"]["arguments"]["expression"].endswith(") IS NOT TRUE")
+    pairs = rowlaw.export_rules("od {zip}: age ~ id", to="dqx", row_id="id")
+    (check,) = yaml.safe_load(str(pairs))
+    assert check["check"]["arguments"]["merge_columns"] == ["id"]
+
+
+def test_soda(connection):
+    ((name, checks),) = yaml.safe_load(str(export("soda"))).items()
+    assert name == "checks for people"
+    assert len(checks) == len(RULES)
+    assert "duplicate_count(id)" in checks[2]
+    assert checks[1]["rowlaw_one_city_2"]["warn"] == "when > 0"
+    environment = jinja2.Environment(autoescape=False)
+    for rule, check in zip(RULES, checks, strict=True):
+        ((metric, facts),) = check.items()
+        if f"{metric} query" in facts:
+            ((found,),) = connection.execute(environment.from_string(facts[f"{metric} query"]).render()).fetchall()
+            assert bool(found) == bool(COUNTS[rule.id]), rule.id
+    ((_, (missing,)),) = yaml.safe_load(str(rowlaw.export_rules("s.zip is not null", to="soda", table="people"))).items()
+    assert list(missing) == ["missing_count(zip)"]
 
 
 def test_dbt_unique_is_used_only_where_it_means_the_same():
@@ -193,7 +232,7 @@ def test_bad_options(options):
 
 
 def test_no_rules():
-    for to in ("sql", "dbt", "gx", "deequ", "odcs"):
+    for to in ("sql", "dbt", "gx", "deequ", "odcs", "dqx", "soda"):
         assert str(rowlaw.export_rules([], to=to))
 
 

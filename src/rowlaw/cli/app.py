@@ -240,7 +240,7 @@ def report(
 @app.command(epilog="Example: rowlaw export laws.yaml --to dbt --table people --out dbt_project")
 def export(
     rules: Annotated[str, typer.Argument(help="A rule file (YAML).")],
-    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ (PyDeequ) or odcs (data contract).")] = "sql",
+    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ, dqx, soda or odcs (data contract).")] = "sql",
     table: Annotated[str, typer.Option("--table", help="The table's name there; dots separate catalog and schema.")] = "data",
     dialect: Annotated[str, typer.Option("--dialect", help="Of the SQL: spark, duckdb or ansi (standard SQL).")] = "spark",
     row_id: options.RowId = None,

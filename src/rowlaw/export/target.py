@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from rowlaw.errors import RowlawError
@@ -39,6 +39,10 @@ class Plan:
         """The violations of a rule: groups of rows for keys and functional dependencies, else pairs of rows, or rows."""
         source = origin if origin is not None else self.quoted_table
         return self.groups.query(rule, source) or self.pairs(rule, origin)
+
+    def in_dialect(self, dialect: Dialect) -> Plan:
+        """The same rules for another dialect of SQL."""
+        return replace(self, dialect=dialect)
 
     @property
     def groups(self) -> GroupSql:
