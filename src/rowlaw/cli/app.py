@@ -58,6 +58,7 @@ def check(
     row_id: options.RowId = None,
     *,
     table: options.Table,
+    show_types: options.ShowTypes = False,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show per rule.", min=0)] = 3,
     suspects: Annotated[
         int, typer.Option("--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0)
@@ -88,7 +89,7 @@ def check(
     from rowlaw.cli.check import run
 
     printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
-    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine}
+    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine, "show_types": show_types}
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed))
 
 
@@ -103,6 +104,7 @@ def discover(
     row_id: options.RowId = None,
     *,
     table: options.Table,
+    show_types: options.ShowTypes = False,
     space: options.Space,
     strategy: Annotated[
         str, typer.Option("--strategy", help="auto, pairs or sample; hydra (dc) or levels (fd, od): as published. All find the same rules.")
@@ -131,10 +133,36 @@ def discover(
         **space.parameters(),
         **asdict(sampling),
         **table.reading(),
+        "show_types": show_types,
     }
     from rowlaw.cli.discover import run
 
     raise typer.Exit(run(source, master, format=format, out=out, rules_file=rules, quiet=quiet, options=chosen))
+
+
+@app.command(epilog="Example: rowlaw profile people.csv --rules laws.yaml")
+@options.unfolded
+def profile(
+    source: options.Source,
+    rules: Annotated[
+        str | None, typer.Option("--rules", help="A rule file: says of each column which of its rules it takes part in.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", help="Most frequent values to show of each column.", min=0)] = 3,
+    *,
+    table: options.Table,
+    format: Annotated[str, typer.Option("--format", help="table, json or markdown.")] = "table",
+    out: options.Out = None,
+    master: options.Master = None,
+    engine: options.EngineOption = "auto",
+    quiet: options.Quiet = False,
+) -> None:
+    """Describe the columns of a table: types, nulls, distinct values, range, most frequent values. One pass over the table."""
+    options.chosen(format, "--format", options.PROFILE_FORMATS)
+    options.outputs(out)
+    reading = table.reading()
+    from rowlaw.cli.profile import run
+
+    run(source, rules, top, master, engine=engine, format=format, out=out, quiet=quiet, reading=reading)
 
 
 @app.command(epilog="Example: rowlaw explain people.csv 'fd (zip) -> city'")
@@ -144,11 +172,13 @@ def explain(
     rule: Annotated[
         str | None, typer.Argument(help="A rule, or the id of one in --rules, of --state, or as rowlaw discover gives it.")
     ] = None,
-    rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="discover")] = None,
+    rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="it is not ranked")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only what it means and how it would be checked, with cost estimates.")] = False,
     analyze: Annotated[bool, typer.Option("--analyze", help="As --plan, and count and list its violations to measure the times.")] = False,
     state: Annotated[str | None, typer.Option("--state", help="A state: when its rule was born and retired, and by which rows.")] = None,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery.")] = options.TIME_LIMIT,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for discovery, where the rule is given by its id.")
+    ] = options.TIME_LIMIT,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show.", min=0)] = 3,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
@@ -159,7 +189,7 @@ def explain(
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Explain a rule: why it ranks where it does, what breaks it, which rows would have to go, its plan, its words, its SQL."""
+    """Explain a rule: what breaks it, which rows would have to go, its plan, its words, its SQL; with --rules also its rank."""
     options.chosen(format, "--format", options.FORMATS)
     options.outputs(out)
     given: dict[str, Any] = {"format": format, "out": out}
@@ -229,7 +259,7 @@ def report(
 @app.command(epilog="Example: rowlaw export laws.yaml --to dbt --table people --out dbt_project")
 def export(
     rules: Annotated[str, typer.Argument(help="A rule file (YAML).")],
-    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ (PyDeequ) or odcs (data contract).")] = "sql",
+    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ, dqx, soda or odcs (data contract).")] = "sql",
     table: Annotated[str, typer.Option("--table", help="The table's name there; dots separate catalog and schema.")] = "data",
     dialect: Annotated[str, typer.Option("--dialect", help="Of the SQL: spark, duckdb or ansi (standard SQL).")] = "spark",
     row_id: options.RowId = None,
@@ -267,9 +297,10 @@ register_upkeep(app)
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
     """Print a warning on stderr: one of rowlaw as one line, any other as Python does."""
-    text = (
-        f"rowlaw: {message}\n" if issubclass(category, RowlawWarning) else warnings.formatwarning(message, category, filename, lineno, line)
-    )
+    if issubclass(category, RowlawWarning):
+        text = f"rowlaw: {getattr(message, 'on_command_line', message)}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
     (file or sys.stderr).write(text)
 
 
@@ -282,7 +313,7 @@ def main() -> None:
     try:
         app()
     except RowlawError as error:
-        print(error, file=sys.stderr)
+        print(error.on_command_line(), file=sys.stderr)
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader of stdout (`| head`) has seen enough
         sys.stderr.close()

@@ -127,7 +127,7 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
             number = min(number, QUICK_RULES)
     if number < total:
         found.partial = True
-        found.why += f"; no time to list more than the shortest {number:,} of the rules found"
+        found.why += f"; time was up: only the shortest {number:,} of {total:,} rules found are listed"
 
 
 def _crosses(denial: Denial) -> bool:
@@ -210,7 +210,7 @@ class _Run:
         if strategy == "hydra":
             return self.by_hydra()
         if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
-            return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
+            return self.by_pairs(f"comparing all pairs of {len(self.folded.rows):,} distinct rows is quick")
         with self.progress.phase("sample"):
             rows = self.engine.rows
             evidence = sampled(self.slots, self.sample, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))

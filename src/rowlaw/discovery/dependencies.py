@@ -86,7 +86,7 @@ class Exact:
         if not self.engine.sample_is_whole:
             return self._validate_those_of_sample(strategy)
         rows = self.engine.rows
-        self.why = "asked for" if strategy != "auto" else f"{rows:,} rows are few"
+        self.why = "asked for" if strategy != "auto" else f"comparing all pairs of {rows:,} rows is quick"
         if strategy == "pairs" or (strategy == "auto" and rows <= ALWAYS_PAIRS):
             self._compare_all()
         else:

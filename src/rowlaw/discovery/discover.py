@@ -17,13 +17,14 @@ from rowlaw.discovery.result import Discovery
 from rowlaw.engine.choose import EngineName
 from rowlaw.engine.open import open_discovery
 from rowlaw.engine.protocol import DiscoveryEngine
-from rowlaw.errors import RowlawError
+from rowlaw.errors import RowlawError, check_parameters
 from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
 from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Kind, Nulls, Predicate
-from rowlaw.source import open_source
+from rowlaw.source import READING, open_source
 from rowlaw.source.row_ids import RowId, naming_only
+from rowlaw.source.types import print_types
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
@@ -37,7 +38,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 def discover(
     table: Any,
     *,
-    kinds: Sequence[Kind] | None = None,
+    kinds: str | Sequence[Kind] | None = None,
     error: float = 0.0,
     top: int | None = None,
     nulls: Nulls = "unknown",
@@ -59,6 +60,7 @@ def discover(
     session: SparkSession | None = None,
     engine: EngineName = "auto",
     progress: bool = True,
+    show_types: bool = False,
     **reading: Any,
 ) -> Discovery:
     """Find all minimal laws that the rows of a table obey, best first.
@@ -68,9 +70,10 @@ def discover(
     table
         What :func:`rowlaw.open_source` takes: a path, a Spark DataFrame, any frame with an Arrow C stream.
     kinds
-        The kinds of rules to look for: ``key``, ``fd`` (functional dependencies), ``od`` (order compatibilities), ``dc`` (denial
-        constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone gives all its minimal rules. Of
-        several, each law is listed once, under its most specific kind, and not at all if others in the list imply it.
+        The kinds of rules to look for, one (``"fd"``) or several: ``key``, ``fd`` (functional dependencies), ``od`` (order
+        compatibilities), ``dc`` (denial constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone
+        gives all its minimal rules. Of several, each law is listed once, under its most specific kind, and not at all if others in the
+        list imply it.
     error
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
         kinds the smallest share of rows without which the rule holds (g3).
@@ -78,7 +81,7 @@ def discover(
         Keep only so many of the best rules. All are found in any case.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
-    columns, types, row_id, reading
+    columns, types, row_id, show_types, reading
         As in :func:`rowlaw.check`.
     cross, overlap, order_strings, single_row, constants, operators_of
         The predicate space of denial constraints, derived from the columns; see :class:`rowlaw.predicates.SpaceOptions`.
@@ -115,6 +118,7 @@ def discover(
     >>> [str(r.rule) for r in discover(table, predicates=["s.zip = t.zip", "s.age < t.age", "s.city != t.city"], progress=False)]
     ['not (s.zip = t.zip and s.city != t.city)']
     """
+    check_parameters(discover, reading, READING)
     options = SpaceOptions.of(
         operators_of=operators_of,
         predicates=predicates,
@@ -125,6 +129,8 @@ def discover(
         constants=constants,
     )
     sample = SampleOptions(sample_partners, sample_efficiency, seed)
+    if isinstance(kinds, str):
+        kinds = cast("list[Kind]", [kind.strip() for kind in kinds.split(",")])  # "fd" is ["fd"], "key,fd" as on the command line
     if kinds is None:
         kinds = default_kinds(options)
     for kind in kinds:
@@ -141,6 +147,8 @@ def discover(
             with shown.phase("read"):
                 source = open_source(table, columns=columns, types=types, session=session, **reading)
                 opened = open_discovery(source, nulls, row_id=row_id, session=session, engine=engine, seed=seed, stop=deadline)
+            if show_types:
+                print_types(opened.arrow_types)
         except Stopped:
             return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
         shown.say(str(opened.choice))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rowlaw.engine.answers import EVERY_PAIR, Removal, RuleCount, Sides, WorstRow
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, RuleCount, Sides, WorstRow
 from rowlaw.engine.choose import Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.questions import Question
@@ -150,6 +150,13 @@ class Engine(Protocol):
     @property
     def skipped(self) -> Mapping[str, RowlawError]:
         """Columns of the source that cannot be compared, and why."""
+
+    @property
+    def arrow_types(self) -> Mapping[str, pa.DataType]:
+        """The Arrow type of each column."""
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        """Describe the values of some columns, in one pass: nulls, distinct values, range, the ``top`` most frequent values."""
 
     def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> Findings:
         """Count the violations of each rule exactly, with the rows that take part."""

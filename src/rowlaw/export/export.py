@@ -1,4 +1,4 @@
-"""``rowlaw.export_rules``: a rule set as SQL, dbt tests, an expectation suite, Deequ checks or a data contract."""
+"""``rowlaw.export_rules``: a rule set as SQL, dbt tests, an expectation suite, checks of Deequ, DQX or Soda, or a data contract."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any, Literal, TypeAlias, get_args
 from rowlaw.errors import RowlawError
 from rowlaw.export.dbt import dbt
 from rowlaw.export.deequ import deequ
+from rowlaw.export.dqx import dqx
 from rowlaw.export.gx import great_expectations
 from rowlaw.export.odcs import data_contract
+from rowlaw.export.soda import soda
 from rowlaw.export.sql import sql_script
 from rowlaw.export.target import Export, Plan
 from rowlaw.rules import Denial, Dialect, NamedRule, Nulls, Rule, RuleSet, TypeClass, bind
 
-Target: TypeAlias = Literal["sql", "dbt", "gx", "deequ", "odcs"]
+Target: TypeAlias = Literal["sql", "dbt", "gx", "deequ", "odcs", "dqx", "soda"]
 
 TARGETS: dict[Target, Callable[[Plan], Export]] = {
     "sql": sql_script,
@@ -23,6 +25,8 @@ TARGETS: dict[Target, Callable[[Plan], Export]] = {
     "gx": great_expectations,
     "deequ": deequ,
     "odcs": data_contract,
+    "dqx": dqx,
+    "soda": soda,
 }
 
 
@@ -43,7 +47,8 @@ def export_rules(
     rules
         A rule set, a rule or its text, or several of them.
     to
-        ``"sql"``, ``"dbt"``, ``"gx"`` (Great Expectations), ``"deequ"`` (PyDeequ) or ``"odcs"`` (Open Data Contract Standard).
+        ``"sql"``, ``"dbt"``, ``"gx"`` (Great Expectations), ``"deequ"`` (PyDeequ), ``"dqx"`` (Databricks DQX), ``"soda"`` (Soda Core) or
+        ``"odcs"`` (Open Data Contract Standard).
     table
         The table's name there; dots separate catalog and schema.
     row_id
@@ -59,12 +64,11 @@ def export_rules(
     -- R1 (error): No two rows share the same id.
     --   key (id)
     -- as a constraint: ALTER TABLE "people" ADD CONSTRAINT "R1" UNIQUE ("id");
-    WITH rowlaw_rows AS (
-      SELECT "id" AS rowlaw_row, "id" AS "id" FROM "people"
-    )
-    SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s."id" AS "s.id", t."id" AS "t.id"
-    FROM rowlaw_rows s JOIN rowlaw_rows t
-    ON s.rowlaw_row <> t.rowlaw_row AND s."id" = t."id";
+    SELECT "id", COUNT(*) AS rowlaw_rows, COUNT(*) * (COUNT(*) - 1) AS rowlaw_violations
+    FROM "people"
+    WHERE "id" IS NOT NULL
+    GROUP BY "id"
+    HAVING COUNT(*) > 1;
     <BLANKLINE>
     """
     for option, value, known in (("to", to, tuple(TARGETS)), ("dialect", dialect, get_args(Dialect))):

@@ -278,7 +278,8 @@ def placed(error: RowlawError, source: Source) -> RowlawError:
         return error
     path, where = source.name, ""
     column, value = error.parameters["column"], error.parameters["value"]
-    for split in source.splits if isinstance(source, FileSource) else ():
+    for outer in source.splits if isinstance(source, FileSource) else ():
+        split = getattr(outer, "split", outer)
         if isinstance(split, CsvSplit) and (line := find_value(split.path, split.dialect, split.names.index(column), value)):
             path, where = split.path, f", line {line}"
             break

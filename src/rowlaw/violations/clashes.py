@@ -150,6 +150,19 @@ class _CsvWriter:
         self._writer.close()
 
 
+def gathered(findings: Findings, rules: Sequence[Clashes], limit: int) -> pa.Table:
+    """The first violations of some rules in one table, up to ``limit`` of each, with the columns of :func:`write`."""
+    columns = sorted({column for clashes in rules for column in clashes.rule.columns})
+    schema = pa.schema([pa.field("rule", pa.string()), *findings.schema(columns)])
+    names = value_names(columns)
+    by_number = {clashes.number: clashes for clashes in rules}
+    batches = []
+    for number, batch in findings.batches(list(by_number), columns, limit) if rules else ():
+        shown = {names[operand] for operand in compared(by_number[number].rule)}
+        batches.append(_labelled(batch, by_number[number].id, shown, schema))
+    return pa.Table.from_batches(batches, schema)
+
+
 def _writer(draft: str, path: str, schema: pa.Schema) -> Any:
     if path.endswith(".csv"):
         return _CsvWriter(draft, schema)

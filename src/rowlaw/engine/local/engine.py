@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.engine.answers import EVERY_PAIR, Side, Sides
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Side, Sides
 from rowlaw.engine.choose import ASKED_FOR_LOCAL, Choice
 from rowlaw.engine.local import contexts
 from rowlaw.engine.local.contexts import Contexts
 from rowlaw.engine.local.findings import LocalFindings
 from rowlaw.engine.local.neighbours import neighbours
+from rowlaw.engine.local.profile import column_profile
 from rowlaw.engine.local.rows import Part, RowEngine
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.engine.local.tasks import ALL
@@ -62,6 +63,13 @@ class LocalEngine(RowEngine):
     @property
     def skipped(self) -> Mapping[str, RowlawError]:
         return self.relation.skipped
+
+    @property
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        return {column.name: column.arrow_type for column in self.relation.columns}
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        return [column_profile(self.relation, name, top) for name in columns]
 
     @cached_property
     def known_rows(self) -> KnownRows:

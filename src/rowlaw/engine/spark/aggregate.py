@@ -14,7 +14,8 @@ from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.roles import Scope, may_be, meeting_value
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.table import SparkTable
-from rowlaw.rules.model import Constant, Predicate
+from rowlaw.rules.conditions import Condition, OneOf, Range, comparisons
+from rowlaw.rules.model import Constant, Op, Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -29,6 +30,9 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
 
     found = f.lit(True)
     for p in predicates:
+        if isinstance(p.right, Condition):
+            found = found & condition_of_row(table, frame, p, p.right)
+            continue
         arrow_type = table.arrow_types[table.own_name(p.left.name)]
         if not in_spark(table, [p]):
             found = found & expressions.holds_in_python(p, frame, arrow_type, table.nulls)
@@ -36,6 +40,15 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
         right = expressions.literal(p.right, arrow_type) if isinstance(p.right, Constant) else frame[p.right.name]
         found = found & expressions.holds(p, frame[p.left.name], right, table.nulls)
     return found
+
+
+def condition_of_row(table: SparkTable, frame: DataFrame, p: Predicate, condition: Condition) -> SparkColumn:
+    """Whether a condition is true (``=``) or not (``!=``) of one row. Lists and ranges are comparisons."""
+    if isinstance(condition, OneOf | Range):
+        every, parts = comparisons(p.op, condition)
+        each = [true_of_row(table, frame, [Predicate(p.left, op, value)]) for op, value in parts]
+        return reduce(_and if every else _or, each)
+    return expressions.condition(condition, p.op == Op.NE, frame[p.left.name], table.nulls)
 
 
 def exact(column: SparkColumn, rows: int) -> SparkColumn:
@@ -71,6 +84,10 @@ def groups(table: SparkTable, frame: DataFrame, shape: Shape) -> DataFrame:
 
 def _and(a: SparkColumn, b: SparkColumn) -> SparkColumn:
     return a & b
+
+
+def _or(a: SparkColumn, b: SparkColumn) -> SparkColumn:
+    return a | b
 
 
 def simple(shape: Shape) -> bool:

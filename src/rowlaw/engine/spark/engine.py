@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from rowlaw.engine.answers import EVERY_PAIR, Sides
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Sides
 from rowlaw.engine.choose import ASKED_FOR_SPARK, LARGE_FILE, Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.spark.count import Counting
@@ -16,6 +16,7 @@ from rowlaw.engine.spark.explain import explained
 from rowlaw.engine.spark.findings import SparkFindings
 from rowlaw.engine.spark.limits import SparkLimits, limits_of
 from rowlaw.engine.spark.planning import planned
+from rowlaw.engine.spark.profile import profiles
 from rowlaw.engine.spark.read import spark_frame
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.engine.spark.view import View
@@ -71,6 +72,13 @@ class SparkEngine:
     @property
     def types(self) -> dict[str, TypeClass]:
         return self.table.types
+
+    @property
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        return self.table.arrow_types
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        return profiles(self.table, columns, top)
 
     @property
     def skipped(self) -> Mapping[str, RowlawError]:

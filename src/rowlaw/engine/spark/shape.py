@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from rowlaw.rules.conditions import IsNull
 from rowlaw.rules.itself import with_itself
 from rowlaw.rules.model import Column, Denial, Op, Predicate
 
@@ -65,7 +66,8 @@ class Shape:
 
     def side_columns(self, row: str) -> tuple[str, ...]:
         """The columns of one row that are compared: with unknown nulls, a row with null in one of them takes no part."""
-        operands = (o for p in self.predicates for o in (p.left, p.right) if isinstance(o, Column) and o.row == row)
+        compared = (p for p in self.predicates if not isinstance(p.right, IsNull))
+        operands = (o for p in compared for o in (p.left, p.right) if isinstance(o, Column) and o.row == row)
         further = self.s_known if row == "s" else self.t_known
         return tuple(dict.fromkeys((*(o.name for o in operands), *further)))
 

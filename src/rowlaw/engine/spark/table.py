@@ -13,7 +13,7 @@ from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.keep import Keeper
 from rowlaw.engine.spark.limits import VALUE_BYTES
 from rowlaw.errors import RowlawError
-from rowlaw.rules.model import Column, Constant, Denial, Nulls, Predicate, TypeClass
+from rowlaw.rules.model import Column, Denial, Nulls, Predicate, TypeClass
 from rowlaw.source.row_ids import CompositeId, null_ids, repeated_ids
 from rowlaw.source.types import type_class
 from rowlaw.spark.jobs import job
@@ -221,7 +221,7 @@ class SparkTable:
         return Predicate(self._safe(p.left), p.op, self._safe(p.right))
 
     def _safe(self, operand: Any) -> Any:
-        return operand if isinstance(operand, Constant) else Column(operand.row, self.names[operand.name])
+        return Column(operand.row, self.names[operand.name]) if isinstance(operand, Column) else operand
 
     def own_name(self, safe: str) -> str:
         """The column that a safe name stands for."""
