@@ -86,13 +86,14 @@ def check(
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
 
 
-@app.command(epilog="Example: rowlaw discover people.csv --top 20 --rules laws.yaml")
+@app.command(epilog="Example: rowlaw discover people.csv --rules laws.yaml")
 @options.unfolded
 def discover(
     source: options.Source,
     kinds: options.Kinds = None,
     error: options.Error = 0.0,
     top: options.Top = None,
+    all: Annotated[bool, typer.Option("--all", help="Find and list every minimal rule, however many there are.")] = False,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
     *,
@@ -111,13 +112,14 @@ def discover(
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find all minimal laws that the rows obey, the ones worth reading first. Ctrl-C shows what is proven so far."""
+    """Find the minimal laws that the rows obey, and show those worth reading. Ctrl-C shows what is proven so far."""
     options.chosen(format, "--format", options.RULE_FORMATS)
     options.outputs(out, rules)
     chosen: dict[str, Any] = {
         "kinds": options.kinds(kinds),
         "error": error,
         "top": top,
+        "all": all,
         "nulls": options.meaning(nulls) or "unknown",
         "row_id": row_id,
         "strategy": strategy,

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rowlaw.deadline import Deadline
+from rowlaw.discovery.budget import DEPENDENCIES, NEARLY, ORDERS, Budget
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
+from rowlaw.discovery.gain import Prior
 from rowlaw.discovery.goals import Dependencies
 from rowlaw.discovery.levels import discover_levels
 from rowlaw.discovery.listing import Listing
+from rowlaw.discovery.nearly import nearly_hold
 from rowlaw.discovery.result import Discovery
 from rowlaw.engine.open import open_local
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError
 from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
-from rowlaw.predicates.space import SpaceOptions, predicate_space
+from rowlaw.predicates.space import ORDERED_TYPES, OVERLAP, SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Kind, Nulls, Predicate
 from rowlaw.source import open_source
@@ -38,12 +42,13 @@ def discover(
     kinds: Sequence[Kind] | None = None,
     error: float = 0.0,
     top: int | None = None,
+    all: bool = False,
     nulls: Nulls = "unknown",
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     row_id: str | None = None,
     cross: bool = True,
-    overlap: float = 0.3,
+    overlap: float | None = None,
     order_strings: bool = False,
     single_row: bool = False,
     constants: float | None = None,
@@ -58,7 +63,7 @@ def discover(
     progress: bool = True,
     **reading: Any,
 ) -> Discovery:
-    """Find all minimal laws that the rows of a table obey, best first.
+    """Find the minimal laws that the rows of a table obey, those worth reading first.
 
     Parameters
     ----------
@@ -67,19 +72,24 @@ def discover(
     kinds
         The kinds of rules to look for: ``key``, ``fd`` (functional dependencies), ``od`` (order compatibilities), ``dc`` (denial
         constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone gives all its minimal rules. Of
-        several, each law is listed once, under its most specific kind, and not at all if others in the list imply it.
+        several, each law is listed once, under its most specific kind, and not at all if others in the list imply it. A run for several
+        kinds stops at a budget of some seconds, unless ``all`` or a ``time_limit`` is given; ``partial`` and ``why`` say so. Without
+        ``kinds`` the list also has keys and functional dependencies that nearly hold: their ``error`` is not 0.
     error
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
         kinds the smallest share of rows without which the rule holds (g3).
     top
         Keep only so many of the best rules. All are found in any case.
+    all
+        Find and keep every minimal rule, however long it takes, and no laws that nearly hold. The first rules are the same.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
     columns, types, row_id, reading
         As in :func:`rowlaw.check`.
     cross, overlap, order_strings, single_row, constants, operators_of
         The predicate space of denial constraints, derived from the columns; see :class:`rowlaw.predicates.SpaceOptions`.
-        ``operators_of={"zip": "= !="}`` restricts a column.
+        ``operators_of={"zip": "= !="}`` restricts a column. ``overlap`` is 0.3 by default, and in a run for several kinds two columns must
+        share more than two values as well. ``order_strings`` is for order dependencies too.
     predicates
         The predicate space itself, instead of the options before: texts such as ``"s.zip = t.zip"``, or :class:`rowlaw.rules.Predicate`.
         Each brings its exchange of ``s`` and ``t``, so ``s.a < t.a`` brings ``s.a > t.a``; nothing else is added. Two predicates of a rule
@@ -108,11 +118,13 @@ def discover(
     >>> [str(r.rule) for r in discover(table, predicates=["s.zip = t.zip", "s.age < t.age", "s.city != t.city"], progress=False)]
     ['not (s.zip = t.zip and s.city != t.city)']
     """
+    several = (kinds is None and predicates is None) or (kinds is not None and len(set(kinds)) > 1)
+    default = kinds is None and predicates is None and not all and not error
     options = SpaceOptions.of(
         operators_of=operators_of,
         predicates=predicates,
         cross=cross,
-        overlap=overlap,
+        overlap=OVERLAP if overlap is None and (all or not several) else overlap,
         order_strings=order_strings,
         single_row=single_row,
         constants=constants,
@@ -137,9 +149,10 @@ def discover(
         except Stopped:
             return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
         try:
-            return run(
-                engine, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
-            )
+            cells = engine.rows * len(engine.statistics.columns)
+            budget = Budget.of(deadline, several=several, complete=all, cells=cells)
+            choices: dict[str, Any] = {"kinds": kinds, "error": error, "top": top, "strategy": strategy, "sample": sample}
+            return run(engine, options, **choices, budget=budget, default=default, progress=shown)
         finally:
             engine.close()
 
@@ -158,43 +171,90 @@ def run(
     top: int | None = None,
     strategy: Strategy = "auto",
     deadline: Deadline | None = None,
+    budget: Budget | None = None,
+    default: bool = False,
     progress: Progress | None = None,
     sample: SampleOptions | None = None,
 ) -> Discovery:
-    """Discover on a table that is open already."""
+    """Discover on a table that is open already. ``budget``: instead of a ``deadline`` alone, with shares of the time for each kind.
+
+    ``default``: the list is for people, with laws that nearly hold and without those that hold only because nothing could break them.
+    """
     shown = progress or Progress(quiet=True)
-    limit = deadline or Deadline()
+    shares = budget or Budget(deadline or Deadline(), shared=False)
+    limit = shares.deadline
     sampling = sample or SampleOptions()
-    listing = Listing(engine, options, error, sampling.seed, limit)
+    listing = Listing(engine, options, error, sampling.seed, limit, complete=not default, note=shares.said)
+    began = time.monotonic()
     with limit.interruptible(), limit.watched():
         space: tuple[Predicate, ...] = ()
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
             space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
-        if set(kinds) - {"dc"}:
-            listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown)
+        of_rows = [kind for kind in kinds if kind != "dc"]
+        if of_rows:
+            strings = options.order_strings
+            if not shares.shared:
+                listing.dependencies = _dependencies(engine, of_rows, error, strategy, strings, limit, shown)
+            else:
+                listing.dependencies = _in_shares(engine, of_rows, error, strategy, strings, shares, shown)
+        if default:
+            with shown.phase("nearly"):
+                hold = listing.dependencies.rules if listing.dependencies else []
+                measured = Prior(engine).measured
+                listing.nearly = nearly_hold(engine, hold, measured_columns=measured, seed=sampling.seed, stop=shares.part(NEARLY))
         if "dc" in kinds:
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
             listing.denials = discover_denials(
                 engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
             )
+        listing.searched = time.monotonic() - began
         with shown.phase("rank"):
             return listing.result(top, shown)
 
 
+def _in_shares(
+    engine: DiscoveryEngine, kinds: Sequence[Kind], error: float, strategy: Strategy, strings: bool, budget: Budget, progress: Progress
+) -> Dependencies:
+    """Keys and functional dependencies, then order compatibilities, each in its share of the time."""
+    first = [kind for kind in kinds if kind != "od"]
+    parts = []
+    if first:
+        parts.append(_dependencies(engine, first, error, strategy, strings, budget.part(DEPENDENCIES), progress))
+    if "od" in kinds:
+        parts.append(_dependencies(engine, ["od"], error, strategy, strings, budget.part(ORDERS), progress))
+    whys = list(dict.fromkeys(part.why for part in parts))
+    return Dependencies(
+        [rule for part in parts for rule in part.rules],
+        parts[0].strategy,
+        "; ".join(whys),
+        any(part.partial for part in parts),
+        sum(part.rounds for part in parts),
+        {rule: share for part in parts for rule, share in part.errors.items()},
+    )
+
+
 def _dependencies(
-    engine: DiscoveryEngine, kinds: Sequence[Kind], error: float, strategy: Strategy, deadline: Deadline, progress: Progress
+    engine: DiscoveryEngine,
+    kinds: Sequence[Kind],
+    error: float,
+    strategy: Strategy,
+    strings: bool,
+    deadline: Deadline,
+    progress: Progress,
 ) -> Dependencies:
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
         chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
-        return discover_dependencies(engine, kinds, error=error, strategy=chosen, deadline=deadline, progress=progress)
+        choices: dict[str, Any] = {"error": error, "strategy": chosen, "order_strings": strings}
+        return discover_dependencies(engine, kinds, **choices, deadline=deadline, progress=progress)
     found = Dependencies([], "levels", "asked for")
     if "key" in kinds:
         found = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)
         found.strategy, found.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
         columns = [c.name for c in engine.statistics.columns if c.name != engine.statistics.row_id]
-        by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=None if "od" in kinds else ())
+        sides = [name for name in columns if strings or engine.statistics.column(name).type in ORDERED_TYPES]
+        by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=sides if "od" in kinds else ())
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []
     found.partial = deadline.stopped

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -18,18 +19,22 @@ from rowlaw.discovery.power import Power, atoms_for, power
 from rowlaw.discovery.rank import View
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.tiles import random_evidence
-from rowlaw.rules.model import FunctionalDependency, Key, Rule
+from rowlaw.rules.model import Denial, FunctionalDependency, Key, Rule
 from rowlaw.stopping import Stopped
 
 SELECTED = 20  # rules in the list that people read
 CANDIDATES = {"key": 600, "fd": 1_200, "od": 600, "dc": 800}  # rules whose power is estimated, those with the largest prior
+CLOSER, LONG = 2, 0.01  # times as many have their priors computed, and the prior of a rule of one column of the others
 CLOSED = 3  # columns of functional dependencies that decide what is an alternative of what
 NEAR = {"key": 0.3, "fd": 0.6}  # factor of the prior for laws that nearly hold
+EXTENDED, EXTENSIONS = 0.6, 3  # factor for a law that nearly holds with a further column, which makes it hold; so many are candidates
 JUDGED, ROUNDS = 30, 4  # rules at a time of which it is found out whether chance explains them, and how often
 CAUGHT = 0.05  # share of the wrong values in a column that a rule must catch (none: it is as weak as one that chance explains)
 CHOSEN = 60  # rules that are chosen greedily
 FEW_ROWS = 300  # all their pairs are looked at, of larger tables random ones
 ERRORS, ERRORS_PER_COLUMN = 600, 30  # simulated, at most
+LIMITED = 2.0  # seconds of search that a second left for ranking stands for
+FULL_EFFORT, LEAST_EFFORT = 6.0, 0.3  # seconds of search after which ranking looks at everything, and the share it looks at in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +63,50 @@ def select(
     rules: Sequence[Rule],
     nearly: Sequence[Nearly] = (),
     *,
+    inexact: Collection[Rule] = (),
     seed: int = 0,
     count: int = SELECTED,
+    seconds: float = math.inf,
     deadline: Deadline | None = None,
 ) -> Ranking:
-    """Rank rules by what they would catch. When time is up, by what is known by then: at least by their priors."""
-    return _Selection(engine, rules, nearly, seed, deadline or Deadline()).run(count)
+    """Rank rules by what they would catch. When time is up, by what is known by then: at least by their priors.
+
+    ``inexact``: rules that some pairs may break. ``seconds``: how long the search for the rules took; ranking takes a share of that, by
+    simulating fewer errors and looking at fewer rules.
+    """
+    until = deadline or Deadline()
+    return _Selection(engine, rules, nearly, inexact, seed, _effort(min(seconds, LIMITED * until.left)), until).run(count)
+
+
+def _effort(seconds: float) -> float:
+    """The share of errors and candidates that there is time for."""
+    return min(1.0, max(LEAST_EFFORT, seconds / FULL_EFFORT))
 
 
 class _Selection:
-    def __init__(self, engine: DiscoveryEngine, rules: Sequence[Rule], nearly: Sequence[Nearly], seed: int, deadline: Deadline) -> None:
-        self.engine, self.seed, self.deadline = engine, seed, deadline
+    def __init__(
+        self,
+        engine: DiscoveryEngine,
+        rules: Sequence[Rule],
+        nearly: Sequence[Nearly],
+        inexact: Collection[Rule],
+        seed: int,
+        effort: float,
+        deadline: Deadline,
+    ) -> None:
+        self.engine, self.inexact, self.seed, self.effort, self.deadline = engine, inexact, seed, effort, deadline
         self.nearly: Mapping[Rule, Nearly] = {n.rule: n for n in nearly}
         self.rules = [*rules, *self.nearly]
         self.prior = Prior(engine, rules)
-        self.priors = np.array([self._prior(rule) for rule in self.rules])
+        # priors of the shortest rules of each kind; the others come after them in order of length
+        lengths = np.array([len(r.predicates) if isinstance(r, Denial) else len(r.columns) for r in self.rules], np.float64)
+        self.priors = LONG / (1 + lengths)
+        left = {kind: CLOSER * number for kind, number in CANDIDATES.items()}
+        for i in np.argsort(lengths, kind="stable").tolist():
+            kind = self.rules[i].kind
+            if left[kind] > 0 or self.rules[i] in self.nearly:
+                left[kind] -= 1
+                self.priors[i] = self._prior(self.rules[i])
 
     def _prior(self, rule: Rule) -> float:
         found = self.prior(rule)
@@ -106,7 +140,7 @@ class _Selection:
         return round(1e-3 * float(self.priors[i]), 6)
 
     def _candidates(self, by_prior: Sequence[int]) -> list[int]:
-        left = dict(CANDIDATES)
+        left = {kind: round(self.effort * number) for kind, number in CANDIDATES.items()}
         found = []
         for i in by_prior:
             kind = self.rules[i].kind
@@ -119,20 +153,23 @@ class _Selection:
         """Of rules that say the same only the one of largest prior; the others by that one."""
         closures = Closures.of(rule for rule in self.rules if len(rule.columns) <= CLOSED and rule not in self.nearly)
         alternative, restates = fold([self.rules[i] for i in candidates], closures)
-        near = [n.rule for n in self.nearly.values()]
         heads, alternatives, restated = [], {}, {}
+        extended = Counter[Rule]()
         place = {self.rules[i]: i for i in candidates}
         for n, i in enumerate(candidates):
             other, more = alternative[n], restates[n]
-            shorter = next((rule for rule in near if rule in place and _longer(self.rules[i], rule)), None)
-            if shorter is not None:
-                restated.setdefault(place[shorter], []).append(i)
-            elif other is not None:
+            shorter = next((rule for rule in self.nearly if rule in place and _longer(self.rules[i], rule)), None)
+            if other is not None:
                 alternatives.setdefault(candidates[other], []).append(i)
             elif more is not None:
                 restated.setdefault(candidates[more], []).append(i)
+            elif shorter is not None and extended[shorter] == EXTENSIONS:
+                restated.setdefault(place[shorter], []).append(i)
             else:
                 heads.append(i)
+                if shorter is not None:
+                    extended[shorter] += 1
+                    self.priors[i] *= EXTENDED
         return heads, alternatives, restated
 
     def _chosen(self, heads: Sequence[int], count: int) -> tuple[list[int], dict[int, Standing]]:
@@ -141,8 +178,8 @@ class _Selection:
         stop = self.deadline
         columns = sum(c.distinct > 1 for c in self.engine.statistics.columns)
         atoms = atoms_for(self.engine, rules)
-        inexact = frozenset(rule for rule in rules if rule in self.nearly)
-        errors = min(ERRORS, ERRORS_PER_COLUMN * max(1, columns))
+        inexact = frozenset(rule for rule in rules if rule in self.nearly or rule in self.inexact)
+        errors = round(self.effort * min(ERRORS, ERRORS_PER_COLUMN * max(1, columns)))
         found = power(self.engine, rules, atoms, inexact=inexact, count=errors, seed=self.seed, stop=stop)
         priors = self.priors[list(heads)]
         chance = Chance(self.engine, View(atoms, random_evidence(atoms.slots, FEW_ROWS, seed=self.seed)), stop)
