@@ -107,7 +107,9 @@ def _sections(found: Discovery, rules: Sequence[NamedRule]) -> list[tuple[str, T
         for column, ratio in (("rule", None), ("law", 1), ("why", 1)):
             table.add_column(column, ratio=ratio)
         for rule in mine:
-            table.add_row(rule.id, _law(found, rule), Text((rule.because or "") + _error(rule), style="dim" if rule.id in found.weak else ""))
+            table.add_row(
+                rule.id, _law(found, rule), Text((rule.because or "") + _error(rule), style="dim" if rule.id in found.weak else "")
+            )
         sections.append((title, table))
     return sections
 
@@ -123,12 +125,12 @@ def _law(found: Discovery, rule: NamedRule) -> Text:
 def _instead(rule: Rule, other: Rule) -> str:
     """What is different in another rule that says the same."""
     match rule, other:
-        case (FunctionalDependency(left, right), FunctionalDependency(others, target)):
+        case (FunctionalDependency(left, _), FunctionalDependency(others, target)):
             if not left:
                 return quote(target)
             new = [name for name in others if name not in left] or list(others)
             return quote(new[0]) if len(new) == 1 else f"({', '.join(map(quote, others))})"
-        case (Key(columns), Key(others)):
+        case (Key(), Key(others)):
             return f"({', '.join(map(quote, others))})"
     return str(other)
 

@@ -190,18 +190,14 @@ def run(
         space: tuple[Predicate, ...] = ()
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
             space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
-        of_rows = [kind for kind in kinds if kind != "dc"]
-        if of_rows:
-            strings = options.order_strings
-            if not shares.shared:
-                listing.dependencies = _dependencies(engine, of_rows, error, strategy, strings, limit, shown)
-            else:
-                listing.dependencies = _in_shares(engine, of_rows, error, strategy, strings, shares, shown)
-        if default:
-            with shown.phase("nearly"):
-                hold = listing.dependencies.rules if listing.dependencies else []
-                measured = Prior(engine).measured
-                listing.nearly = nearly_hold(engine, hold, measured_columns=measured, seed=sampling.seed, stop=shares.part(NEARLY))
+        for some, share in _steps(kinds, shared=shares.shared):
+            found = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown)
+            listing.dependencies = found if listing.dependencies is None else listing.dependencies.with_more(found)
+            if default and "fd" in some:
+                with shown.phase("nearly"):
+                    measured = Prior(engine).measured
+                    stop = shares.part(NEARLY)
+                    listing.nearly = nearly_hold(engine, found.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
         if "dc" in kinds:
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
@@ -213,25 +209,14 @@ def run(
             return listing.result(top, shown)
 
 
-def _in_shares(
-    engine: DiscoveryEngine, kinds: Sequence[Kind], error: float, strategy: Strategy, strings: bool, budget: Budget, progress: Progress
-) -> Dependencies:
-    """Keys and functional dependencies, then order compatibilities, each in its share of the time."""
-    first = [kind for kind in kinds if kind != "od"]
-    parts = []
-    if first:
-        parts.append(_dependencies(engine, first, error, strategy, strings, budget.part(DEPENDENCIES), progress))
-    if "od" in kinds:
-        parts.append(_dependencies(engine, ["od"], error, strategy, strings, budget.part(ORDERS), progress))
-    whys = list(dict.fromkeys(part.why for part in parts))
-    return Dependencies(
-        [rule for part in parts for rule in part.rules],
-        parts[0].strategy,
-        "; ".join(whys),
-        any(part.partial for part in parts),
-        sum(part.rounds for part in parts),
-        {rule: share for part in parts for rule, share in part.errors.items()},
-    )
+def _steps(kinds: Sequence[Kind], *, shared: bool) -> list[tuple[list[Kind], float]]:
+    """Kinds of rules other than denial constraints that are searched for together, and their share of the time left."""
+    of_rows: list[Kind] = [kind for kind in kinds if kind != "dc"]
+    if not shared:
+        return [(of_rows, 1.0)] if of_rows else []
+    first: list[Kind] = [kind for kind in of_rows if kind != "od"]
+    second: list[Kind] = [kind for kind in of_rows if kind == "od"]
+    return [(some, share) for some, share in ((first, DEPENDENCIES), (second, ORDERS)) if some]
 
 
 def _dependencies(

@@ -140,8 +140,8 @@ def greedy(
     fixed = np.array([START + (CONSTANT * per_column if r.kind == "fd" and len(r.columns) == 1 else 0.0) for r in rules])
     preferred = np.ones(len(rules), bool) if first is None else first
 
-    def gain(rule: int) -> float:
-        return float((float(credit[rule] @ weights) + fixed[rule]) * priors[rule])
+    def gain(index: int) -> float:
+        return float((float(credit[index] @ weights) + fixed[index]) * priors[index])
 
     # a gain only falls while rules are chosen: one that is still the largest when it is computed again is the largest
     waiting = [(not preferred[r], -gain(r), r) for r in range(len(rules))]
@@ -149,12 +149,12 @@ def greedy(
     chosen: list[int] = []
     gains: list[float] = []
     while waiting and len(chosen) < count:
-        later, _, rule = heapq.heappop(waiting)
-        value = gain(rule)
-        if waiting and (later, -value, rule) > waiting[0]:
-            heapq.heappush(waiting, (later, -value, rule))
+        later, _, index = heapq.heappop(waiting)
+        value = gain(index)
+        if waiting and (later, -value, index) > waiting[0]:
+            heapq.heappush(waiting, (later, -value, index))
             continue
-        chosen.append(rule)
+        chosen.append(index)
         gains.append(value)
-        weights *= 1 - (1 - AGAIN) * credit[rule]
+        weights *= 1 - (1 - AGAIN) * credit[index]
     return chosen, gains, np.array([gain(r) for r in range(len(rules))])

@@ -37,6 +37,14 @@ class Dependencies:
     rounds: int = 0
     errors: dict[Rule, float] = field(default_factory=dict)  # g3 of approximate rules
 
+    def with_more(self, other: Dependencies) -> Dependencies:
+        """What was found in two steps."""
+        whys = "; ".join(dict.fromkeys((self.why, other.why)))
+        both = self.rules + other.rules
+        return Dependencies(
+            both, self.strategy, whys, self.partial or other.partial, self.rounds + other.rounds, self.errors | other.errors
+        )
+
 
 @dataclass
 class Goal:

@@ -75,9 +75,7 @@ class Listing:
         said = [self._said("why"), self.deadline.cause, self._late, self.note if any(partial) else ""]
 
         def by_id(folded: dict[int, list[int]]) -> dict[str, tuple[str, ...]]:
-            return {
-                id_of[i]: ids for i, others in folded.items() if i in id_of and (ids := tuple(id_of[j] for j in others if j in id_of))
-            }
+            return {id_of[i]: ids for i, others in folded.items() if i in id_of and (ids := tuple(id_of[j] for j in others if j in id_of))}
 
         return Discovery(
             named,
@@ -114,9 +112,7 @@ class Listing:
         if not self.complete:
             rules = not_both_ways(rules)
         inexact = frozenset(rules) if self.error else frozenset()
-        return select(
-            self.engine, rules, self.nearly, inexact=inexact, seed=self.seed, count=count, seconds=self.searched, deadline=until
-        )
+        return select(self.engine, rules, self.nearly, inexact=inexact, seed=self.seed, count=count, seconds=self.searched, deadline=until)
 
     def _said(self, what: str) -> str:
         """How the two searches were done: in one word if they agree."""

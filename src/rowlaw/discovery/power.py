@@ -12,8 +12,8 @@ from rowlaw.discovery.atoms import Atoms
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.errors import Edges, simulated
 from rowlaw.kernels import power as kernels
-from rowlaw.rules.model import Column, Denial, Op, Operand, Predicate, Rule
 from rowlaw.predicates.space import ORDERED_TYPES
+from rowlaw.rules.model import Column, Denial, Op, Operand, Predicate, Rule
 from rowlaw.stopping import NEVER, Stop
 
 EVERY = 1 << 30  # more violations than there can be
@@ -55,7 +55,8 @@ def power(
 ) -> Power:
     """Simulate about ``count`` errors in the rows of a sample, and find out which of them each rule catches.
 
-    ``atoms``: those of :func:`atoms_for` the rules. ``inexact``: rules that some rows break. They catch an error that breaks them with more rows than the row did before it was changed.
+    ``atoms``: those of :func:`atoms_for` the rules. ``inexact``: rules that some rows break. They catch an error that breaks them with
+    more rows than the row did before it was changed.
     Raises ``Stopped`` soon after ``stop`` is requested.
     """
     sample = engine.sample()

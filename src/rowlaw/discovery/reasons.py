@@ -29,7 +29,7 @@ def reason(standing: Standing, rows: int) -> str:
 
 
 def _catches(catches: tuple[tuple[str, float], ...]) -> str:
-    parts = []
+    parts: list[str] = []
     for column, share in catches:
         if parts and share < 0.005:
             continue

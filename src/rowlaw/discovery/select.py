@@ -153,7 +153,9 @@ class _Selection:
         """Of rules that say the same only the one of largest prior; the others by that one."""
         closures = Closures.of(rule for rule in self.rules if len(rule.columns) <= CLOSED and rule not in self.nearly)
         alternative, restates = fold([self.rules[i] for i in candidates], closures)
-        heads, alternatives, restated = [], {}, {}
+        heads: list[int] = []
+        alternatives: dict[int, list[int]] = {}
+        restated: dict[int, list[int]] = {}
         extended = Counter[Rule]()
         place = {self.rules[i]: i for i in candidates}
         for n, i in enumerate(candidates):
@@ -182,7 +184,10 @@ class _Selection:
         errors = round(self.effort * min(ERRORS, ERRORS_PER_COLUMN * max(1, columns)))
         found = power(self.engine, rules, atoms, inexact=inexact, count=errors, seed=self.seed, stop=stop)
         priors = self.priors[list(heads)]
-        chance = Chance(self.engine, View(atoms, random_evidence(atoms.slots, FEW_ROWS, seed=self.seed)), stop)
+        view = View(atoms, random_evidence(atoms.slots, FEW_ROWS, seed=self.seed))
+        chance = Chance(self.engine, view, stop)
+        if self.inexact:  # a rule that as many pairs break as chance has it says nothing
+            priors = priors * np.array([1 - min(1.0, view.broken(d) / max(view.expected(d), 1e-12)) for d in (r.denials[0] for r in rules)])
         weak = np.array([self._catches_nothing(rule, n, found) for n, rule in enumerate(rules)], bool)
         known = weak | np.array([rule in self.nearly and rule.kind == "fd" for rule in rules], bool)
         order, gains, rest = greedy(rules, priors, found, CHOSEN, first=~weak)

@@ -107,7 +107,8 @@ def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int 
     scanned = np.sort(random.permutation(rows)[:SCANNED_ROWS]) if rows > SCANNED_ROWS else np.arange(rows)
     possible = np.array([relation.index(name) for name in columns if relation.column(name).distinct > 1], np.int64)
     if rows < 2 or not len(possible) or not count:
-        return Errors(relation, *(np.zeros(0, np.int64) for _ in range(3)), np.zeros(0, bool), [])
+        none = np.zeros(0, np.int64)
+        return Errors(relation, none, none, none, np.zeros(0, bool), [])
     wanted = np.resize(possible, count)
     chosen = random.choice(scanned, count)
     codes = np.array([_other(relation, c, r, scanned, random) for c, r in zip(wanted.tolist(), chosen.tolist(), strict=True)], np.int64)
