@@ -157,16 +157,15 @@ class Listing:
 
         When time is up, rules are left uncounted.
         """
-        if not self.pairs or not (self.error or self.nearly):
-            return {}
-        missed: dict[Rule, float] = {}
-        near = {n.rule for n in self.nearly}
-        counted = [rule for rule in rules if rule in near]
+        missed: dict[Rule, float] = {n.rule: n.error for n in self.nearly}
+        if not self.pairs or not self.error:
+            return missed
+        counted: list[Rule] = []
         if self.dependencies:
             counted += [rule for rule in rules if self.dependencies.errors.get(rule)]
-        if self.error and self.denials and not self.denials.all_pairs:
+        if self.denials and not self.denials.all_pairs:
             counted += [rule for rule in rules if rule.kind == "dc"]
-        elif self.error and self.denials:
+        elif self.denials:
             missed |= self._from_evidence(self.denials, {rule for rule in rules if rule.kind == "dc"})
         try:
             portion = len(counted) if self.deadline.ranking.moment == math.inf else COUNTED

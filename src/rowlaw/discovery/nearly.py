@@ -20,10 +20,14 @@ ASKED, AT_ONCE = 60, 12  # laws whose rows to remove are counted on all rows, an
 
 @dataclass(frozen=True, slots=True)
 class Nearly:
-    """A law that nearly holds: without a share ``removed`` of the rows (g3); ``mu``: how much better than chance (mu+)."""
+    """A law that nearly holds: without a share ``removed`` of the rows (g3). ``error``: the share of pairs that break it (g1).
+
+    ``mu``: how much better than chance it is (mu+).
+    """
 
     rule: Rule
     removed: float
+    error: float
     mu: float
 
 
@@ -65,13 +69,17 @@ def _counted(engine: DiscoveryEngine, names: Sequence[str], likely: Sequence[Dep
     questions = [
         Question(tuple(place[name] for name in law.left), (Target() if law.right is None else Target(place[law.right]),)) for law in likely
     ]
-    kept = []
+    removed: dict[Rule, tuple[float, float]] = {}
     for law, numbers in zip(likely, engine.fewest_removed(names, questions, stop), strict=True):
         for number in numbers:  # none once it is time to stop
             if 0 < number <= REMOVED * engine.rows:
-                rule: Rule = Key(law.left) if law.right is None else FunctionalDependency(law.left, law.right)
-                kept.append(Nearly(rule, number / engine.rows, law.mu))
-    return kept
+                removed[Key(law.left) if law.right is None else FunctionalDependency(law.left, law.right)] = number / engine.rows, law.mu
+    try:
+        counts = engine.counts(list(removed), stop=stop)
+    except Stopped:
+        return []
+    pairs = engine.rows * (engine.rows - 1)
+    return [Nearly(rule, share, count / pairs, mu) for (rule, (share, mu)), count in zip(removed.items(), counts, strict=True)]
 
 
 class _Shortest:
