@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rowlaw.discovery import Discovery as Discovery
     from rowlaw.discovery import discover as discover
+    from rowlaw.discovery import repair as repair
     from rowlaw.errors import RowlawError as RowlawError
     from rowlaw.errors import RowlawWarning as RowlawWarning
     from rowlaw.export import export_rules as export_rules
@@ -47,6 +48,7 @@ _HOMES = {
     "load": "rowlaw.rules",
     "open_source": "rowlaw.source",
     "parse": "rowlaw.rules",
+    "repair": "rowlaw.discovery",
     "watch": "rowlaw.maintain",
     "write_report": "rowlaw.report",
 }
@@ -69,6 +71,7 @@ __all__ = [
     "load",
     "open_source",
     "parse",
+    "repair",
     "watch",
     "write_report",
 ]

@@ -133,6 +133,34 @@ def discover(
     raise typer.Exit(run(source, master, format=format, out=out, rules_file=rules, quiet=quiet, options=chosen))
 
 
+@app.command(epilog="Example: rowlaw repair people.csv --row-id id --out suggestions.csv")
+@options.unfolded
+def repair(
+    source: options.Source,
+    rules: Annotated[
+        str | None, typer.Argument(help="A rule file (YAML) with functional dependencies.", show_default="learn them from the table")
+    ] = None,
+    nulls: Annotated[
+        str | None, typer.Option("--nulls", help="Meaning of null: 'unknown' or 'equal'.", show_default="as the rules say, else equal")
+    ] = None,
+    row_id: options.RowId = None,
+    *,
+    table: options.Table,
+    limit: Annotated[int | None, typer.Option("--limit", help="Cells to give, the surest.", show_default="all", min=1)] = None,
+    format: options.Format = "table",
+    out: Annotated[str | None, typer.Option("--out", help="Write the suggestions as a table: .parquet, .csv or .arrow file.")] = None,
+    master: options.Master = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find cells that are probably wrong and suggest values, with a confidence. The source is never written."""
+    options.chosen(format, "--format", options.FORMATS)
+    options.outputs(out)
+    given: dict[str, Any] = {"nulls": options.meaning(nulls), "row_id": row_id, "limit": limit, **table.reading()}
+    from rowlaw.cli.repair import run
+
+    raise typer.Exit(run(source, rules, master, out=out, format=format, quiet=quiet, options=given))
+
+
 @app.command(epilog="Example: rowlaw explain people.csv 'fd (zip) -> city'")
 @options.unfolded
 def explain(

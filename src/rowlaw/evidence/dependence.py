@@ -20,6 +20,8 @@ from rowlaw.rules.model import Nulls
 from rowlaw.stopping import NEVER, Stop
 
 SAMPLED_ROWS = 10_000  # rows that are measured
+LARGE_GROUP = 5  # rows of a group that says something about a law by itself
+DOUBTFUL = 3  # rows of a group that differ from its most frequent value, from which on it can be seen whether they agree
 WIDE = 40  # columns, beyond which only single columns are tried as left sides
 
 
@@ -28,12 +30,19 @@ class Dependence:
     """How nearly ``left`` determines ``right`` (None: the row, so that ``left`` is a key).
 
     ``removed``: share of rows to remove (g3). ``mu``: mu+, or for a key the share of collisions by chance that do not occur.
+    ``group``: rows that agree on the left side, on average. ``agreed``: the share of the rows in large groups whose group has one value in
+    at least half of its rows. ``exceptions``: rows that differ from their group's most frequent value, where several do; ``second``: the
+    share of those that have the group's second value. Wrong values differ from each other; where a second value is frequent, it is right.
     """
 
     left: tuple[str, ...]
     right: str | None
     removed: float
     mu: float
+    group: float = 0.0
+    agreed: float = 0.0
+    exceptions: int = 0
+    second: float = 0.0
 
 
 def measured(
@@ -87,9 +96,14 @@ class Sample:
                 continue
             column = self.codes[right]
             distinct = int(column.max(initial=-1)) + 1
-            size, held, removed, squares = kernels.agreement(order, starts, column, np.zeros(distinct, np.int32))
+            counts = np.zeros(distinct, np.int32)
+            size, held, removed, squares, large, agreed, differing, second = kernels.agreement(
+                order, starts, column, counts, LARGE_GROUP, DOUBTFUL
+            )
             if size:
-                yield Dependence(told, self.names[right], removed / size, self._mu(right, order, size, held, squares))
+                mu = self._mu(right, order, size, held, squares)
+                shares = agreed / max(1, large), differing, second / max(1, differing)
+                yield Dependence(told, self.names[right], removed / size, mu, size / held, *shares)
 
     def groups(self, left: tuple[int, ...]) -> tuple[np.ndarray, int]:
         """The group of each row by some columns, -1 if one of them is null, and how many groups there are."""
