@@ -75,7 +75,7 @@ def repair(
     table, row_id, columns, types, reading
         As in :func:`rowlaw.check`.
     rules
-        The functional dependencies to judge by, as in :func:`rowlaw.check`. By default they are learnt from the table itself, dirty as it is.
+        The functional dependencies to judge by, as in :func:`rowlaw.check`. By default they are learnt from the table itself.
     nulls
         ``"equal"`` by default, or what the rules say: a missing value is a value that can be wrong.
     limit

@@ -211,8 +211,8 @@ class Result:
 
         Of the rows that agree on a left side, at least three in four must have one value for the others to be contradicted. Dependencies
         that were discovered with exceptions count only if they say much more than chance. Columns: ``row``, ``column``, ``value``,
-        ``usual`` (what is expected instead), ``against`` and ``backing`` (numbers of rules), and ``confidence``: the share of the rules that
-        contradict the cell, counting one more on either side.
+        ``usual`` (what is expected instead), ``against`` and ``backing`` (numbers of rules), and ``confidence``: the share of the rules
+        that contradict the cell, counting one more on either side.
 
         >>> from rowlaw import check
         >>> table = pa.table({"zip": [1, 1, 1, 1, 2, 2], "city": ["Hoboken", "Hobken", "Hoboken", "Hoboken", "Chicago", "Chicago"]})
