@@ -19,8 +19,8 @@ from benchmarks.case import Case, Comparison, Contender, Options
 from benchmarks.tables import documented
 
 FIRST = 20
-ERRORS = 240
-MOST_ROWS = 60_000  # rows that errors are compared with: of larger tables a random part
+ERRORS = 200
+MOST_ROWS = 20_000  # rows that errors are compared with: of larger tables a random part
 SEED = 20_131
 
 

@@ -111,7 +111,7 @@ def test_the_list_on_the_command_line(tmp_path, monkeypatch):
     assert lines[0] == f"20 rules worth reading, of {total} found; --all lists them, --rules FILE and --format json keep them"
     titles = [line for line in lines if line in ("keys", "functional dependencies", "order", "other rules")]
     assert titles == sorted(titles, key=["keys", "functional dependencies", "order", "other rules"].index)
-    assert "fd (number) -> city or name, phone" in " ".join(shown.stdout.split())
+    assert "fd (number) -> city or (name), (phone)" in " ".join(shown.stdout.split())
     assert len(lines) < 120
     document = json.loads(CliRunner().invoke(app, ["discover", "hospitals.csv", "--quiet", "--format", "json"]).stdout)
     flags = [rule["selected"] for rule in document["rules"]]

@@ -128,8 +128,7 @@ def _instead(rule: Rule, other: Rule) -> str:
         case (FunctionalDependency(left, _), FunctionalDependency(others, target)):
             if not left:
                 return quote(target)
-            new = [name for name in others if name not in left] or list(others)
-            return quote(new[0]) if len(new) == 1 else f"({', '.join(map(quote, others))})"
+            return f"({', '.join(map(quote, others))})"
         case (Key(), Key(others)):
             return f"({', '.join(map(quote, others))})"
     return str(other)

@@ -49,5 +49,5 @@ def _text(found: Repairs) -> str:
         suggestion = printed(cell["suggestion"]) if cell["confidence"] >= CONFIDENCE else "-"
         table.add_row(*map(Text, shown), Text(suggestion), f"{cell['confidence']:.2f}")
     console.print(table)
-    console.print(Text(f"\\nagain: {command()}", style="dim"), soft_wrap=True)
+    console.print(Text(f"\nagain: {command()}", style="dim"), soft_wrap=True)
     return console.text
