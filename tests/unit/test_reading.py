@@ -90,7 +90,7 @@ def test_laws_that_nearly_hold_are_listed_and_tolerated(tmp_path):
     assert rule.selected
     assert rule.error == rule.tolerate > 0
     assert found.removed[rule.id] == 1 / 2_000
-    assert "1 of 2,000 rows (0.05%) breaks it." in rule.because
+    assert "1 of 2,000 rows, 0.05%, breaks it (row 7)." in rule.because
     found.save(tmp_path / "laws.yaml")
     loaded = rowlaw.load(tmp_path / "laws.yaml")
     assert [(r.id, r.selected, r.tolerate) for r in loaded] == [(r.id, r.selected, r.tolerate) for r in found]

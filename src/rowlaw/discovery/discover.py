@@ -23,8 +23,8 @@ from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError
 from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
 from rowlaw.predicates.space import ORDERED_TYPES, OVERLAP, SpaceOptions, predicate_space
-from rowlaw.progress import Progress
-from rowlaw.rules.model import Kind, Nulls, Predicate
+from rowlaw.progress import PATIENCE, Progress
+from rowlaw.rules.model import Kind, Nulls, Predicate, Rule
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["auto", "pairs", "sample", "hydra", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SO_FAR = 3  # rules of a kind that are named while the run goes on
 
 
 def discover(
@@ -194,6 +195,8 @@ def run(
             found = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown)
             listing.dependencies = found if listing.dependencies is None else listing.dependencies.with_more(found)
             if default and "fd" in some:
+                if time.monotonic() - began > PATIENCE:
+                    shown.say(_so_far(found.rules))
                 with shown.phase("nearly"):
                     measured = Prior(engine).measured
                     stop = shares.part(NEARLY)
@@ -207,6 +210,17 @@ def run(
         listing.searched = time.monotonic() - began
         with shown.phase("rank"):
             return listing.result(top, shown)
+
+
+def _so_far(rules: Sequence[Rule]) -> str:
+    """What was found first, for those who wait."""
+    parts = []
+    for kind, what in (("key", "key"), ("fd", "functional dependency")):
+        mine = sorted((rule for rule in rules if rule.kind == kind), key=lambda rule: len(rule.columns))
+        plural = what if len(mine) == 1 else "keys" if kind == "key" else "functional dependencies"
+        shortest = f" ({', '.join(map(str, mine[:SO_FAR]))}{', ...' if len(mine) > SO_FAR else ''})" if mine else ""
+        parts.append(f"{len(mine):,} {plural}{shortest}")
+    return f"so far: {' and '.join(parts)}"
 
 
 def _steps(kinds: Sequence[Kind], *, shared: bool) -> list[tuple[list[Kind], float]]:

@@ -30,7 +30,18 @@ from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
 COUNTED = 16  # rules whose violations are counted at once, where time is limited
+BREAKING = 3  # rows that are named of those that break a law which nearly holds
 EXPLAINED = 200  # rules that come with a reason and with their support: nobody reads more
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of rules: shares of pairs that break them (g1), shares of rows to remove (g3), supports, some of those rows."""
+
+    errors: dict[Rule, float]
+    removed: dict[Rule, float]
+    supports: dict[Rule, int]
+    breaking: dict[Rule, tuple[Any, ...]]
 
 
 @dataclass
@@ -69,8 +80,10 @@ class Listing:
         removed = removed | {n.rule: n.removed for n in self.nearly}
         kept = [i for i, s in enumerate(standings) if s.rule not in self._uncounted]
         supports = self._supports([standings[i].rule for i in kept[:EXPLAINED]])
+        breaking = self._breaking([standings[i].rule for i in kept if i < ranking.selected and standings[i].nearly])
         id_of = {i: f"R{n}" for n, i in enumerate(kept, 1)}
-        named = tuple(self._named(id_of[i], i < ranking.selected, standings[i], errors, removed, supports) for i in kept)
+        facts = _Facts(errors, removed, supports, breaking)
+        named = tuple(self._named(id_of[i], standings[i], facts, selected=i < ranking.selected) for i in kept)
         partial = [found.partial for found in (self.dependencies, self.denials) if found is not None]
         said = [self._said("why"), self.deadline.cause, self._late, self.note if any(partial) else ""]
 
@@ -124,24 +137,23 @@ class Listing:
     def _settings(self) -> dict[str, Any]:
         return {**self.options.settings, "error": self.error}
 
-    def _named(
-        self,
-        id: str,
-        selected: bool,
-        standing: Standing,
-        errors: dict[Rule, float],
-        removed: dict[Rule, float],
-        supports: dict[Rule, int],
-    ) -> NamedRule:
+    def _named(self, id: str, standing: Standing, facts: _Facts, *, selected: bool) -> NamedRule:
         rule, because = standing.rule, None
-        if rule in supports:
-            because = reason(standing, self.engine.rows)
-            if removed.get(rule) and standing.nearly is None:
-                because += f" Without {removed[rule]:.2g} of the rows it holds."
-        error = errors.get(rule, 0.0)
+        if rule in facts.supports:
+            because = reason(standing, self.engine.rows, facts.breaking.get(rule, ()))
+            if facts.removed.get(rule) and standing.nearly is None:
+                because += f" Without {facts.removed[rule]:.2g} of the rows it holds."
+        error = facts.errors.get(rule, 0.0)
         # what a rule was learnt with is tolerated: a check of the same table finds it in order
-        found = NamedRule(id, rule, tolerate=error, because=because, error=error, support=supports.get(rule, 0), score=standing.score)
+        found = NamedRule(id, rule, tolerate=error, because=because, error=error, support=facts.supports.get(rule, 0), score=standing.score)
         return replace(found, selected=True) if selected else found
+
+    def _breaking(self, rules: Sequence[Rule]) -> dict[Rule, tuple[Any, ...]]:
+        """Some of the rows without which laws that nearly hold would hold, if there is time."""
+        if not rules or self.deadline.ranking.passed:
+            return {}
+        findings = self.engine.check(rules)
+        return {rule: findings.rows_to_remove(n, BREAKING).first for n, rule in enumerate(rules)}
 
     def _supports(self, rules: Sequence[Rule]) -> dict[Rule, int]:
         """About how many pairs satisfy all comparisons of a rule but one: those that it holds back."""

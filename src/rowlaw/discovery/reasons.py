@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from rowlaw.discovery.select import Standing
 from rowlaw.rules import english
 from rowlaw.rules.model import FunctionalDependency
 
 
-def reason(standing: Standing, rows: int) -> str:
-    """What a rule says, what it would catch, and what speaks against it.
+def reason(standing: Standing, rows: int, breaking: Sequence[Any] = ()) -> str:
+    """What a rule says, what it would catch, and what speaks against it; ``breaking``: some of the rows that break it.
 
     >>> from rowlaw.rules import parse
     >>> reason(Standing(parse("fd (zip) -> city"), 0.5, (("city", 0.61),)), 100)
@@ -22,7 +25,10 @@ def reason(standing: Standing, rows: int) -> str:
         said.append(_catches(standing.catches))
     if standing.nearly is not None:
         count = round(standing.nearly.removed * rows)
-        said.append(f"{count:,} of {rows:,} rows ({_percent(standing.nearly.removed)}) {'break' if count != 1 else 'breaks'} it.")
+        some = ", ".join(map(str, breaking))
+        such = "" if not breaking else f" (row {some})" if count == 1 else f" (rows {some}{', ...' if count > len(breaking) else ''})"
+        verb = "breaks" if count == 1 else "break"
+        said.append(f"{count:,} of {rows:,} rows, {_percent(standing.nearly.removed)}, {verb} it{such}.")
     if standing.weak:
         said.append("Weak: so few rows could break it that chance explains it.")
     return " ".join(said)
