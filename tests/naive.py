@@ -616,3 +616,34 @@ def minimal_ods(
                 if all(fd_error(context, side, table, nulls) > error for side in (left, right)):
                     found.add(OrderCompatible(context, left, right, descending))
     return {od for od in found if vacuous or breakable(od, table, nulls)}
+
+
+# What rules would catch, and what nearly holds
+
+
+def caught(rule: Rule, table: Table, row: int, column: str, value: Any, nulls: Nulls, *, inserted: bool) -> tuple[int, int]:
+    """How many violations a row takes part in with a cell changed, and how many it took part in before.
+
+    ``inserted``: the changed row is there besides the row itself, else in its place.
+    """
+    changed = {name: [*values, value if name == column else values[row]] for name, values in table.items()}
+    new = row_count(table)
+    after = [pair for pair in violations(rule, changed, nulls) if new in pair and (inserted or row not in pair)]
+    before = [pair for pair in violations(rule, table, nulls) if row in pair]
+    return len(after), len(before)
+
+
+def mu_plus(left: Sequence[str], right: str, table: Table, nulls: Nulls) -> float:
+    """mu+ of a functional dependency, over the rows that are known on both sides."""
+    codes = ranks(table[right])
+    groups = [[codes[row] for row in group if nulls == "equal" or codes[row] != -1] for group in _groups(left, table, nulls)]
+    groups = [group for group in groups if group]
+    every = [code for group in groups for code in group]
+    n = len(every)
+    if not n or len(groups) == n:
+        return 0.0
+    by_chance = sum(Fraction(k, n) ** 2 for k in Counter(every).values())
+    if by_chance == 1:
+        return 0.0
+    agreement = sum(Fraction(k * k, len(group)) for group in groups for k in Counter(group).values()) / n
+    return max(0.0, float(1 - (1 - agreement) / (1 - by_chance) * Fraction(n - 1, n - len(groups))))

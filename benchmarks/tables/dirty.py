@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchmarks.tables import shared, tax
@@ -28,6 +28,7 @@ class Dirty:
 
     columns: dict[str, list[str | None]]
     wrong: frozenset[tuple[int, str]]
+    right: dict[str, list[str | None]] = field(default_factory=dict, compare=False)  # what should be there
 
     @property
     def rows(self) -> int:
@@ -52,7 +53,7 @@ def dirty(name: str) -> Dirty:
         columns, clean = _read(f"{name}_dirty"), _read(f"{name}_clean")
         pairs = zip(columns.items(), clean.values(), strict=True)  # the twins call some columns by other names
         wrong = {(row, column) for (column, values), others in pairs for row, cell in enumerate(values) if cell != others[row]}
-        return Dirty(columns, frozenset(wrong))
+        return Dirty(columns, frozenset(wrong), dict(zip(columns, clean.values(), strict=True)))
     return planted(_sample(_tax() if name == GENERATED else _read(name)))
 
 
@@ -68,7 +69,7 @@ def planted(clean: dict[str, list[str | None]], share: float = SHARE, seed: int 
         if new != old:
             columns[name][row] = new
             wrong.add((row, name))
-    return Dirty(columns, frozenset(wrong))
+    return Dirty(columns, frozenset(wrong), clean)
 
 
 def _misspelt(text: str, chance: random.Random) -> str:

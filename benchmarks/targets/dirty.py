@@ -1,6 +1,8 @@
 """Finding wrong cells with laws learnt from the dirty table alone: precision and recall against a clean twin, or against planted errors.
 
-``suspects`` are what ``Result.suspects`` gives for the best approximate functional dependencies. ``exceptions``, for comparison, are all
+``repair`` is what ``rowlaw.repair`` gives: the cells it accuses (detection), the values it suggests (repair), and the errors that would
+be added if all of these were applied, as a share of those there are. ``suspects`` are what ``Result.suspects`` gives for the best
+approximate functional dependencies, as before ``repair`` learnt its own. ``exceptions``, for comparison, are all
 rows that some rule would have to lose, and of them the cells that it compares (the right side, of a functional dependency).
 """
 
@@ -13,10 +15,51 @@ from benchmarks.case import Case, Comparison, Contender, Options
 from benchmarks.tables import dirty
 
 ERROR = 0.05
+CONFIDENCE = 0.6  # of a suggestion that is applied: what is below has none
 OTHER_ERRORS = (0.02, 0.1)
 BEST = 100  # laws that are looked at
 FEW = 20  # of other kinds
 OTHER_KINDS = ("key", "od", "dc")
+
+
+class Repaired(Case):
+    """Learn, accuse, suggest."""
+
+    def __init__(self, table: str) -> None:
+        self.name = table
+
+    def prepare(self) -> None:
+        self.dirty = dirty.dirty(self.name)
+        self.table = self.dirty.table
+
+    def warm(self) -> None:
+        self._repair(self.table.slice(0, 300))
+
+    def run(self) -> Any:
+        return self._repair(self.table)
+
+    def _repair(self, table: Any) -> Any:
+        import rowlaw
+
+        return rowlaw.repair(table, progress=False)
+
+    def in_short(self, found: Any) -> dict[str, Any]:
+        wrong, right = self.dirty.wrong, self.dirty.right
+        cells = found.cells.to_pylist()
+        places = {(cell["row"], cell["column"]) for cell in cells}
+        spoken_of = {column for _, column in places}
+        applied = {(c["row"], c["column"]): c["suggestion"] for c in cells if c["confidence"] >= CONFIDENCE}
+        repaired = {place for place, value in applied.items() if place in wrong and right[place[1]][place[0]] == value}
+        share = {"precision": len(repaired) / max(1, len(applied)), "recall": len(repaired) / max(1, len(wrong))}
+        share["f1"] = 2 * len(repaired) / max(1, len(applied) + len(wrong))
+        return {
+            "laws": len(found.rules),
+            "cells": measured(places, wrong),
+            "rows": measured({row for row, _ in places}, {row for row, _ in wrong}),
+            "columns with suspects": measured(places, {(row, column) for row, column in wrong if column in spoken_of}),
+            "repair": {"suggested": len(applied), "right": len(repaired), **{name: round(value, 4) for name, value in share.items()}},
+            "added": round(len(applied.keys() - wrong) / max(1, len(wrong)), 4),
+        }
 
 
 class Found(Case):
@@ -87,7 +130,8 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     """Suspects of every table, at other limits and meanings of null where there is a twin; then what exceptions alone would say."""
     tables = dirty.names()
     twins = [name for name in tables if name in dirty.TWINS]
-    found = [_comparison(name, "suspects") for name in tables]
+    found = [Comparison(f"repair, {name}", Contender("rowlaw", f"{__name__}:Repaired", {"table": name})) for name in tables]
+    found += [_comparison(name, "suspects") for name in tables]
     found += [_comparison(name, "suspects", error=error) for name in twins for error in OTHER_ERRORS]
     found += [_comparison(name, "suspects", nulls="unknown") for name in twins]
     found += [_comparison(name, "exceptions") for name in tables]

@@ -136,9 +136,11 @@ def dirty(folder: Path = RESULTS) -> str:
         if answer := comparison["contenders"][0].get("answer"):
             cells, near, lines = answer["cells"], answer["columns with suspects"], answer["rows"]
             shares = [*_shares(cells), f"{near['recall']:.2f}", *_shares(lines)]
-            rows.append([comparison["name"], f"{cells['wrong']:,}", f"{cells['found']:,}", *shares])
+            repaired = [*_shares(answer["repair"]), f"{answer['added']:.2f}"] if "repair" in answer else [""] * 4
+            rows.append([comparison["name"], f"{cells['wrong']:,}", f"{cells['found']:,}", *shares, *repaired])
     of_cells = ["wrong cells", "found", "precision", "recall", "F1", "recall in their columns"]
-    return f"{_table(['', *of_cells, 'rows: precision', 'recall', 'F1'], rows)}\n\n`make bench T=dirty`, {found['when']}."
+    head = ["", *of_cells, "rows: precision", "recall", "F1", "repair: precision", "recall", "F1", "errors added"]
+    return f"{_table(head, rows)}\n\n`make bench T=dirty`, {found['when']}."
 
 
 def _shares(measured: dict[str, float]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rowlaw.discovery import Discovery as Discovery
     from rowlaw.discovery import discover as discover
+    from rowlaw.discovery import repair as repair
     from rowlaw.errors import RowlawError as RowlawError
     from rowlaw.errors import RowlawWarning as RowlawWarning
     from rowlaw.export import export_rules as export_rules
@@ -51,6 +52,7 @@ _HOMES = {
     "open_source": "rowlaw.source",
     "parse": "rowlaw.rules",
     "profile": "rowlaw.report",
+    "repair": "rowlaw.discovery",
     "watch": "rowlaw.maintain",
     "write_report": "rowlaw.report",
 }
@@ -75,6 +77,7 @@ __all__ = [
     "open_source",
     "parse",
     "profile",
+    "repair",
     "watch",
     "write_report",
 ]

@@ -31,7 +31,7 @@ def test_twins_are_compared_by_place(tmp_path, monkeypatch):
 def test_without_tables_there_is_the_generated_one(monkeypatch):
     monkeypatch.delenv("ROWLAW_DATA", raising=False)
     assert shared.names() == []
-    assert [c.title for c in target.CASES(Options())] == ["suspects, tax", "exceptions, tax"]
+    assert [c.title for c in target.CASES(Options())] == ["repair, tax", "suspects, tax", "exceptions, tax"]
 
 
 def test_what_is_found_is_measured(monkeypatch):
@@ -49,6 +49,16 @@ def test_what_is_found_is_measured(monkeypatch):
     assert shares["suspects"] > 0.5
 
 
+def test_repairs_are_measured(monkeypatch):
+    monkeypatch.setattr(dirty, "dirty", lambda name: dirty.planted(CLEAN, share=0.02))
+    case = target.Repaired("made")
+    case.prepare()
+    told = case.in_short(case.run())
+    assert told["cells"]["precision"] > 0.5
+    assert told["repair"]["right"] <= told["repair"]["suggested"] == told["cells"]["found"]
+    assert told["added"] == round((told["cells"]["found"] - told["cells"]["right"]) / told["cells"]["wrong"], 4)
+
+
 def test_the_page_shows_what_was_measured(tmp_path):
     spec = importlib.util.spec_from_file_location("figures", ROOT / "docs/hooks/figures.py")
     figures = importlib.util.module_from_spec(spec)
@@ -57,9 +67,11 @@ def test_the_page_shows_what_was_measured(tmp_path):
     cells = target.measured({1, 2, 3, 4}, {3, 4, 5})
     answer = {"cells": cells, "columns with suspects": {**cells, "recall": 1.0}, "rows": cells}
     case = {"name": "suspects, beers", "contenders": [{"label": "rowlaw", "answer": answer}]}
+    repaired = {"name": "repair, beers", "contenders": [{"label": "rowlaw", "answer": {**answer, "repair": cells, "added": 0.25}}]}
     broken = {"name": "suspects, tax", "contenders": [{"label": "rowlaw", "answer": None}]}
-    (tmp_path / "dirty.json").write_text(json.dumps({"when": "2024-01-01", "comparisons": [case, broken]}))
+    (tmp_path / "dirty.json").write_text(json.dumps({"when": "2024-01-01", "comparisons": [case, repaired, broken]}))
     shown = figures.dirty(tmp_path)
-    assert "| suspects, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 |" in shown
+    assert "| suspects, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 |  |  |  |  |" in shown
+    assert "| repair, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 | 0.50 | 0.67 | 0.57 | 0.25 |" in shown
     assert "tax" not in shown
     assert "<!-- dirty -->" in (ROOT / "docs/how-to/dirty-data.md").read_text()

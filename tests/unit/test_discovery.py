@@ -116,11 +116,7 @@ def test_exceptions_as_many_as_chance_has_them_are_no_law():
     towns = ["typo" if n == 17 else f"town {group}" for n, group in enumerate(groups)]
     found = rowlaw.discover(pa.table({"group": groups, "town": towns}), kinds=["fd", "dc"], error=0.05, progress=False)
     score = {str(r.rule): r.score for r in found}
-    assert score["fd (group) -> town"] > 0.6
-    assert score["not (s.group = t.group)"] < 0.55
-    told = rowlaw.explain(pa.table({"group": groups, "town": towns}), "not (s.group = t.group)", rules=found, progress=False)
-    assert told.rank.surprise < 0.1
-    assert told.rank.expected > 1_000
+    assert score["fd (group) -> town"] > 10 * score["not (s.group = t.group)"]
 
 
 def test_rules_that_restate_others_are_folded():

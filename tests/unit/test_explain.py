@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 import rowlaw
 from rowlaw.cli.app import app
-from rowlaw.discovery.rank import WEIGHTS
 from rowlaw.errors import RowlawError
 
 TABLE = pa.table(
@@ -62,13 +61,13 @@ def test_a_rule_that_holds_is_found_by_its_id_and_by_its_text():
         assert all(miss.violations for miss in by_id.shorter)  # it is minimal
 
 
-@pytest.mark.parametrize("kinds", [("key", "fd", "od"), ("dc",)])
-def test_the_parts_of_a_score_are_those_that_discovery_used(kinds):
-    laws = rowlaw.discover(TABLE, row_id="id", kinds=kinds, progress=False)
-    for named in laws:
-        rank = explained(named.id, rules=laws).rank
-        assert rank.score == pytest.approx(named.score, abs=1e-6)
-        assert rank.score == pytest.approx(sum(weight * getattr(rank, name) for name, weight in WEIGHTS.items()), abs=1e-6)
+def test_what_speaks_for_a_rule():
+    laws = rowlaw.discover(TABLE, row_id="id", progress=False)
+    found = explained("fd (city) -> zip", rules=laws)
+    assert found.rank.columns.keys() == {"city", "zip"}
+    assert 0 < found.rank.columns["zip"] <= 1
+    assert found.to_dict()["rank"]["score"] == found.named.score
+    assert found.rank.prior > explained("fd (city, level) -> zip").rank.prior
 
 
 def test_a_rule_that_is_not_listed_says_why():
@@ -153,7 +152,7 @@ def test_as_json(people):
     assert document["plan"]["count"]["method"]
     assert document["rank"] is None
     ranked = run("people.csv", "fd (zip) -> city", "--rules", "laws.yaml", "--row-id", "id", "--quiet", "--format", "json")
-    assert json.loads(ranked.output)["rank"]["reason"]
+    assert json.loads(ranked.output)["rank"]["catches"].keys() == {"zip", "city"}
 
 
 def test_a_plan_alone(people):

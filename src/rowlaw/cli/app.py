@@ -93,13 +93,14 @@ def check(
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed))
 
 
-@app.command(epilog="Example: rowlaw discover people.csv --top 20 --rules laws.yaml")
+@app.command(epilog="Example: rowlaw discover people.csv --rules laws.yaml")
 @options.unfolded
 def discover(
     source: options.Source,
     kinds: options.Kinds = None,
     error: options.Error = 0.0,
     top: options.Top = None,
+    all: Annotated[bool, typer.Option("--all", help="Find and list every minimal rule, however many there are.")] = False,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
     *,
@@ -119,13 +120,14 @@ def discover(
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find all minimal laws that the rows obey, the ones worth reading first. Ctrl-C shows what is proven so far."""
+    """Find the minimal laws that the rows obey, and show those worth reading. Ctrl-C shows what is proven so far."""
     options.chosen(format, "--format", options.RULE_FORMATS)
     options.outputs(out, rules)
     chosen: dict[str, Any] = {
         "kinds": options.kinds(kinds),
         "error": error,
         "top": top,
+        "all": all,
         "nulls": options.meaning(nulls) or "unknown",
         "row_id": options.names(row_id),
         "strategy": strategy,
@@ -163,6 +165,34 @@ def profile(
     from rowlaw.cli.profile import run
 
     run(source, rules, top, master, engine=engine, format=format, out=out, quiet=quiet, reading=reading)
+
+
+@app.command(epilog="Example: rowlaw repair people.csv --row-id id --out suggestions.csv")
+@options.unfolded
+def repair(
+    source: options.Source,
+    rules: Annotated[
+        str | None, typer.Argument(help="A rule file (YAML) with functional dependencies.", show_default="learn them from the table")
+    ] = None,
+    nulls: Annotated[
+        str | None, typer.Option("--nulls", help="Meaning of null: 'unknown' or 'equal'.", show_default="as the rules say, else equal")
+    ] = None,
+    row_id: options.RowId = None,
+    *,
+    table: options.Table,
+    limit: Annotated[int | None, typer.Option("--limit", help="Cells to give, the surest.", show_default="all", min=1)] = None,
+    format: options.Format = "table",
+    out: Annotated[str | None, typer.Option("--out", help="Write the suggestions as a table: .parquet, .csv or .arrow file.")] = None,
+    master: options.Master = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find cells that are probably wrong and suggest values, with a confidence. The source is never written."""
+    options.chosen(format, "--format", options.FORMATS)
+    options.outputs(out)
+    given: dict[str, Any] = {"nulls": options.meaning(nulls), "row_id": options.names(row_id), "limit": limit, **table.reading()}
+    from rowlaw.cli.repair import run
+
+    raise typer.Exit(run(source, rules, master, out=out, format=format, quiet=quiet, options=given))
 
 
 @app.command(epilog="Example: rowlaw explain people.csv 'fd (zip) -> city'")

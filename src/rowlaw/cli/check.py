@@ -112,7 +112,7 @@ def _verdicts(result: Result) -> Table:
 
 def _suspects(result: Result, number: int) -> Table:
     """Cells, what would be expected instead, and how many rules are for that and for the cell."""
-    table = Table("row", "column", "value", "usual", "against", "backing", box=None, pad_edge=False, header_style="bold")
+    table = Table("row", "column", "value", "usual", "against", "backing", "confidence", box=None, pad_edge=False, header_style="bold")
     for cell in named_records(result.suspects(number)):
         table.add_row(*(Text(printed(value)) for value in cell.values()))
     return table

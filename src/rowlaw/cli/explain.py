@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from rich.text import Text
 from rowlaw.cli.check import clash_grid
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page
-from rowlaw.discovery.rank import WEIGHTS, Rank
+from rowlaw.discovery.judged import Judged
 from rowlaw.engine.open import open_local
 from rowlaw.engine.plans import RulePlan
 from rowlaw.errors import RowlawError
@@ -26,11 +27,6 @@ from rowlaw.source import open_source
 from rowlaw.violations.sides import printed
 
 WIDE = 110  # columns when the output is not a terminal
-MEANING = {
-    "succinctness": "how short it is beside the shortest rule there can be",
-    "coverage": "how near the pairs of rows come to breaking it, on average",
-    "surprise": "how many pairs would break it by chance and do not, on a logarithmic scale",
-}
 
 
 def meaning(text: str, nulls: Nulls, *, format: str, out: str | None) -> None:
@@ -152,15 +148,25 @@ def _broken(found: Explanation) -> Iterator[RenderableType]:
     yield clash_grid(found.clashes)
 
 
-def _ranked(found: Explanation, facts: Rank) -> Iterator[RenderableType]:
-    score = found.named.score if found.named.score is not None else facts.score
+def _ranked(found: Explanation, facts: Judged) -> Iterator[RenderableType]:
     table = Table.grid(padding=(0, 2))
-    for name, weight in WEIGHTS.items():
-        table.add_row(name, f"{getattr(facts, name):.2f}", f"x {weight}", Text(MEANING[name], style="dim"))
-    table.add_row("score", f"{score:.2f}")
+    for name, share in facts.columns.items():
+        table.add_row("would catch", f"{share:.0%}", Text(f"of wrong values in {printed(name)}"))
+    table.add_row("would catch", f"{facts.inserted:.0%}", "of rows that are entered again with one value changed")
+    table.add_row("prior", f"{facts.prior:.2f}", Text("keys and functional dependencies of few columns have the largest", style="dim"))
+    if found.named.score is not None:
+        table.add_row("score", f"{found.named.score:.3g}", Text("what it catches that no rule above it does, times the prior", style="dim"))
     yield table
     satisfy = "satisfies" if facts.support == 1 else "satisfy"
-    yield Text(f"{facts.reason(found.rule.denials[0])} About {counted(facts.support, 'pair')} {satisfy} all its comparisons but one.")
+    chance = "" if math.isinf(facts.expected) else f" By chance about {_about(facts.expected)} would break it."
+    weak = " So few that chance explains the rule." if facts.weak else ""
+    yield Text(f"About {counted(facts.support, 'pair')} of rows {satisfy} all its comparisons but one.{chance}{weak}")
+
+
+def _about(pairs: float) -> str:
+    """A count of pairs, rounded to two digits."""
+    digits = max(0, int(math.log10(pairs)) - 1) if pairs >= 1 else 0
+    return counted(int(round(pairs, -digits)), "pair")
 
 
 def _near_misses(found: Explanation) -> RenderableType:

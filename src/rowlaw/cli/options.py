@@ -42,7 +42,7 @@ Kinds = Annotated[
     str | None, typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{ALL_KINDS}; with --predicate: dc")
 ]
 Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
-Top = Annotated[int | None, typer.Option("--top", help="How many rules to list, the best first.", show_default="all", min=1)]
+Top = Annotated[int | None, typer.Option("--top", help="How many rules to keep, the best first.", show_default="show 20, keep all", min=1)]
 Types = Annotated[
     str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal_comma,day=date:%d.%m.%Y.", show_default="inferred")
 ]
@@ -125,7 +125,9 @@ class Space:
     """Which comparisons rules may make."""
 
     cross: Annotated[bool, _space("--cross/--no-cross", help="Compare different columns with each other.")] = True
-    overlap: Annotated[float, _space("--overlap", help="Share of values that two columns must have in common to be compared.")] = 0.3
+    overlap: Annotated[
+        float | None, _space("--overlap", help="Share of values that two columns must have in common to be compared.", default="0.3")
+    ] = None
     order_strings: Annotated[bool, _space("--order-strings", help="Order texts too.")] = False
     single_row: Annotated[bool, _space("--single-row", help="Also comparisons within one row.")] = False
     constants: Annotated[

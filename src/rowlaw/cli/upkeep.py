@@ -37,12 +37,15 @@ def init(
     """Make a state: discover the laws of a table, and keep both in a folder that batches of rows can be applied to."""
     options.chosen(format, "--format", options.FORMATS)
     options.outputs(out)
+    from rowlaw.predicates.space import OVERLAP
+
     chosen: dict[str, Any] = {
         "kinds": options.kinds(kinds),
         "error": error,
         "nulls": options.meaning(nulls) or "unknown",
         "row_id": options.names(row_id),
         **space.parameters(),
+        **({} if space.overlap is not None else {"overlap": OVERLAP}),
         **table.reading(),
     }
     from rowlaw.cli.init import run

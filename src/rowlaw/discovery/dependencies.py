@@ -22,6 +22,7 @@ from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.engine.questions import Question
 from rowlaw.errors import RowlawError
 from rowlaw.evidence.differences import MEMORY, MINIMISING, Differences, fold
+from rowlaw.predicates.space import ORDERED_TYPES
 from rowlaw.progress import Phase, Progress
 from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.model import Kind
@@ -44,12 +45,14 @@ def discover_dependencies(
     columns: Sequence[str] | None = None,
     error: float = 0.0,
     strategy: Strategy = "auto",
+    order_strings: bool = True,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> Dependencies:
     """All minimal laws of the given kinds that hold on all rows, but for a share of at most ``error`` of them (g3).
 
-    ``columns``: those that may occur; all but the one that names the rows if not given.
+    ``columns``: those that may occur; all but the one that names the rows if not given. ``order_strings``: whether texts and booleans
+    may be the sides of an order compatibility; all columns may be in its context.
 
     >>> import pyarrow as pa
     >>> from rowlaw.engine.open import open_local
@@ -61,7 +64,8 @@ def discover_dependencies(
     """
     known = engine.statistics
     names = columns if columns is not None else [c.name for c in known.columns if c.name not in naming_only(known.row_id)]
-    goals = Goals(names, frozenset(kinds), deadline or Deadline())
+    sides = None if order_strings else [name for name in names if known.column(name).type in ORDERED_TYPES]
+    goals = Goals(names, frozenset(kinds), deadline or Deadline(), sides)
     shown = progress or Progress(quiet=True)
     with goals.deadline.watched():
         found = Approximate(engine, goals, shown, error).run() if error else Exact(engine, goals, shown).run(strategy)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rowlaw.deadline import Deadline
+from rowlaw.discovery.budget import DEPENDENCIES, NEARLY, ORDERS, Budget
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
+from rowlaw.discovery.gain import Prior
 from rowlaw.discovery.goals import Dependencies
 from rowlaw.discovery.levels import discover_levels
 from rowlaw.discovery.listing import Listing
+from rowlaw.discovery.nearly import nearly_hold
 from rowlaw.discovery.result import Discovery
 from rowlaw.engine.choose import EngineName
 from rowlaw.engine.open import open_discovery
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError, check_parameters
 from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
-from rowlaw.predicates.space import SpaceOptions, predicate_space
-from rowlaw.progress import Progress
-from rowlaw.rules.model import Kind, Nulls, Predicate
+from rowlaw.predicates.space import ORDERED_TYPES, OVERLAP, SpaceOptions, predicate_space
+from rowlaw.progress import PATIENCE, Progress
+from rowlaw.rules.model import Kind, Nulls, Predicate, Rule
 from rowlaw.source import READING, open_source
 from rowlaw.source.row_ids import RowId, naming_only
 from rowlaw.source.types import print_types
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["auto", "pairs", "sample", "hydra", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SO_FAR = 3  # rules of a kind that are named while the run goes on
 
 
 def discover(
@@ -41,12 +46,13 @@ def discover(
     kinds: str | Sequence[Kind] | None = None,
     error: float = 0.0,
     top: int | None = None,
+    all: bool = False,
     nulls: Nulls = "unknown",
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     row_id: RowId = None,
     cross: bool = True,
-    overlap: float = 0.3,
+    overlap: float | None = None,
     order_strings: bool = False,
     single_row: bool = False,
     constants: float | None = None,
@@ -63,7 +69,7 @@ def discover(
     show_types: bool = False,
     **reading: Any,
 ) -> Discovery:
-    """Find all minimal laws that the rows of a table obey, best first.
+    """Find the minimal laws that the rows of a table obey, those worth reading first.
 
     Parameters
     ----------
@@ -73,19 +79,23 @@ def discover(
         The kinds of rules to look for, one (``"fd"``) or several: ``key``, ``fd`` (functional dependencies), ``od`` (order
         compatibilities), ``dc`` (denial constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone
         gives all its minimal rules. Of several, each law is listed once, under its most specific kind, and not at all if others in the
-        list imply it.
+        list imply it. A run for several kinds stops at a budget of some seconds, unless ``all`` or a ``time_limit`` is given; ``partial``
+        and ``why`` say so. Without ``kinds`` the list also has keys and functional dependencies that nearly hold: their ``error`` is not 0.
     error
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
         kinds the smallest share of rows without which the rule holds (g3).
     top
         Keep only so many of the best rules. All are found in any case.
+    all
+        Find and keep every minimal rule, however long it takes, and no laws that nearly hold. The first rules are the same.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
     columns, types, row_id, show_types, reading
         As in :func:`rowlaw.check`.
     cross, overlap, order_strings, single_row, constants, operators_of
         The predicate space of denial constraints, derived from the columns; see :class:`rowlaw.predicates.SpaceOptions`.
-        ``operators_of={"zip": "= !="}`` restricts a column.
+        ``operators_of={"zip": "= !="}`` restricts a column. ``overlap`` is 0.3 by default, and in a run for several kinds two columns must
+        share more than two values as well. ``order_strings`` is for order dependencies too.
     predicates
         The predicate space itself, instead of the options before: texts such as ``"s.zip = t.zip"``, or :class:`rowlaw.rules.Predicate`.
         Each brings its exchange of ``s`` and ``t``, so ``s.a < t.a`` brings ``s.a > t.a``; nothing else is added. Two predicates of a rule
@@ -119,18 +129,20 @@ def discover(
     ['not (s.zip = t.zip and s.city != t.city)']
     """
     check_parameters(discover, reading, READING)
+    if isinstance(kinds, str):
+        kinds = cast("list[Kind]", [kind.strip() for kind in kinds.split(",")])  # "fd" is ["fd"], "key,fd" as on the command line
+    several = (kinds is None and predicates is None) or (kinds is not None and len(set(kinds)) > 1)
+    default = kinds is None and predicates is None and not all and not error
     options = SpaceOptions.of(
         operators_of=operators_of,
         predicates=predicates,
         cross=cross,
-        overlap=overlap,
+        overlap=OVERLAP if overlap is None and (all or not several) else overlap,
         order_strings=order_strings,
         single_row=single_row,
         constants=constants,
     )
     sample = SampleOptions(sample_partners, sample_efficiency, seed)
-    if isinstance(kinds, str):
-        kinds = cast("list[Kind]", [kind.strip() for kind in kinds.split(",")])  # "fd" is ["fd"], "key,fd" as on the command line
     if kinds is None:
         kinds = default_kinds(options)
     for kind in kinds:
@@ -153,9 +165,10 @@ def discover(
             return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
         shown.say(str(opened.choice))
         try:
-            return run(
-                opened, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
-            )
+            cells = opened.rows * len(opened.statistics.columns)
+            budget = Budget.of(deadline, several=several, complete=all, cells=cells)
+            choices: dict[str, Any] = {"kinds": kinds, "error": error, "top": top, "strategy": strategy, "sample": sample}
+            return run(opened, options, **choices, budget=budget, default=default, progress=shown)
         finally:
             opened.close()
 
@@ -174,36 +187,80 @@ def run(
     top: int | None = None,
     strategy: Strategy = "auto",
     deadline: Deadline | None = None,
+    budget: Budget | None = None,
+    default: bool = False,
     progress: Progress | None = None,
     sample: SampleOptions | None = None,
 ) -> Discovery:
-    """Discover on a table that is open already."""
+    """Discover on a table that is open already. ``budget``: instead of a ``deadline`` alone, with shares of the time for each kind.
+
+    ``default``: the list is for people, with laws that nearly hold and without those that hold only because nothing could break them.
+    """
     shown = progress or Progress(quiet=True)
-    limit = deadline or Deadline()
+    shares = budget or Budget(deadline or Deadline(), shared=False)
+    limit = shares.deadline
     sampling = sample or SampleOptions()
-    listing = Listing(engine, options, error, sampling.seed, limit)
+    listing = Listing(engine, options, error, sampling.seed, limit, complete=not default, note=shares.said)
+    began = time.monotonic()
     with limit.interruptible(), limit.watched():
         space: tuple[Predicate, ...] = ()
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
             space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
-        if set(kinds) - {"dc"}:
-            listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown)
+        for some, share in _steps(kinds, shared=shares.shared):
+            found = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown)
+            listing.dependencies = found if listing.dependencies is None else listing.dependencies.with_more(found)
+            if default and "fd" in some:
+                if time.monotonic() - began > PATIENCE:
+                    shown.say(_so_far(found.rules))
+                with shown.phase("nearly"):
+                    measured = Prior(engine).measured
+                    stop = shares.part(NEARLY)
+                    listing.nearly = nearly_hold(engine, found.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
         if "dc" in kinds:
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
             listing.denials = discover_denials(
                 engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
             )
+        listing.searched = time.monotonic() - began
         with shown.phase("rank"):
             return listing.result(top, shown)
 
 
+def _so_far(rules: Sequence[Rule]) -> str:
+    """What was found first, for those who wait."""
+    parts = []
+    for kind, what in (("key", "key"), ("fd", "functional dependency")):
+        mine = sorted((rule for rule in rules if rule.kind == kind), key=lambda rule: len(rule.columns))
+        plural = what if len(mine) == 1 else "keys" if kind == "key" else "functional dependencies"
+        shortest = f" ({', '.join(map(str, mine[:SO_FAR]))}{', ...' if len(mine) > SO_FAR else ''})" if mine else ""
+        parts.append(f"{len(mine):,} {plural}{shortest}")
+    return f"so far: {' and '.join(parts)}"
+
+
+def _steps(kinds: Sequence[Kind], *, shared: bool) -> list[tuple[list[Kind], float]]:
+    """Kinds of rules other than denial constraints that are searched for together, and their share of the time left."""
+    of_rows: list[Kind] = [kind for kind in kinds if kind != "dc"]
+    if not shared:
+        return [(of_rows, 1.0)] if of_rows else []
+    first: list[Kind] = [kind for kind in of_rows if kind != "od"]
+    second: list[Kind] = [kind for kind in of_rows if kind == "od"]
+    return [(some, share) for some, share in ((first, DEPENDENCIES), (second, ORDERS)) if some]
+
+
 def _dependencies(
-    engine: DiscoveryEngine, kinds: Sequence[Kind], error: float, strategy: Strategy, deadline: Deadline, progress: Progress
+    engine: DiscoveryEngine,
+    kinds: Sequence[Kind],
+    error: float,
+    strategy: Strategy,
+    strings: bool,
+    deadline: Deadline,
+    progress: Progress,
 ) -> Dependencies:
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
         chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
-        return discover_dependencies(engine, kinds, error=error, strategy=chosen, deadline=deadline, progress=progress)
+        choices: dict[str, Any] = {"error": error, "strategy": chosen, "order_strings": strings}
+        return discover_dependencies(engine, kinds, **choices, deadline=deadline, progress=progress)
     if not engine.sample_is_whole:
         problem = "the table is larger than what this process may hold; use auto"
         raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
@@ -213,7 +270,8 @@ def _dependencies(
         found.strategy, found.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
         columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
-        by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=None if "od" in kinds else ())
+        sides = [name for name in columns if strings or engine.statistics.column(name).type in ORDERED_TYPES]
+        by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=sides if "od" in kinds else ())
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []
     found.partial = deadline.stopped

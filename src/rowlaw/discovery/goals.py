@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import combinations, islice
@@ -36,6 +36,14 @@ class Dependencies:
     partial: bool = False
     rounds: int = 0
     errors: dict[Rule, float] = field(default_factory=dict)  # g3 of approximate rules
+
+    def with_more(self, other: Dependencies) -> Dependencies:
+        """What was found in two steps."""
+        whys = "; ".join(dict.fromkeys((self.why, other.why)))
+        both = self.rules + other.rules
+        return Dependencies(
+            both, self.strategy, whys, self.partial or other.partial, self.rounds + other.rounds, self.errors | other.errors
+        )
 
 
 @dataclass
@@ -71,7 +79,8 @@ class Goals:
     """All goals for some kinds of laws: ``first`` those for keys and functional dependencies, ``second`` those for order
     compatibilities, which need the former to be known."""
 
-    def __init__(self, names: Sequence[str], kinds: frozenset[Kind], deadline: Deadline) -> None:
+    def __init__(self, names: Sequence[str], kinds: frozenset[Kind], deadline: Deadline, sides: Collection[str] | None = None) -> None:
+        """``sides``: the columns that may be a side of an order compatibility; all if not given."""
         self.names = tuple(names)
         self.kinds = kinds
         self.deadline = deadline
@@ -80,7 +89,8 @@ class Goals:
         self.first = [self._goal(Target())] if "key" in kinds else []
         if kinds & {"fd", "od"}:
             self.first += [self._goal(Target(a)) for a in range(self.columns)]
-        pairs = combinations(range(self.columns), 2) if "od" in kinds else ()
+        ordered = [c for c, name in enumerate(self.names) if sides is None or name in sides]
+        pairs = combinations(ordered, 2) if "od" in kinds else ()
         self.second = [self._goal(Target(a, b, down)) for a, b in pairs for down in (False, True)]
         for goal in self.first:
             goal.portion = FIRST_PORTION
@@ -113,6 +123,8 @@ class Goals:
             goal.searched = seen if found.complete else b""
             goal.sets = self._not_empty(found.sets) if goal.kind == "key" else found.sets
             goal.sets = goal.sets[~holds_any(goal.sets, determining)]
+            # the shortest are asked about first, should there be no time for all
+            goal.sets = goal.sets[np.argsort(np.bitwise_count(goal.sets).sum(axis=1, dtype=np.int64), kind="stable")]
 
         DriverThreads().map(search, goals, "search", stop=self.deadline)
 

@@ -1,38 +1,52 @@
-"""The list that people read: laws of all kinds on one scale, the best first, with reasons, errors and near misses."""
+"""The list that people read: laws of all kinds on one scale, the best first, with reasons and errors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.denial import Denials
+from rowlaw.discovery.folding import not_both_ways
 from rowlaw.discovery.goals import Dependencies
-from rowlaw.discovery.rank import Rank, broken_shares, fold, rank, same_column_evidence
+from rowlaw.discovery.misses import near_misses
+from rowlaw.discovery.nearly import Nearly
+from rowlaw.discovery.rank import View, same_column_evidence
+from rowlaw.discovery.reasons import reason
 from rowlaw.discovery.result import Discovery, NearMiss
-from rowlaw.discovery.together import listed_until, most_specific
+from rowlaw.discovery.select import SELECTED, Ranking, Standing, select
+from rowlaw.discovery.together import listed_until
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
-from rowlaw.rules import NamedRule, english
+from rowlaw.rules import NamedRule
 from rowlaw.rules.model import Denial, Rule
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
-NEAR_MISSES = 10
-NEAR = 0.001  # share of pairs that break a near miss, at most
 COUNTED = 16  # rules whose violations are counted at once, where time is limited
-EXPLAINED = 200  # rules that come with a reason: nobody reads more
+BREAKING = 3  # rows that are named of those that break a law which nearly holds
+EXPLAINED = 200  # rules that come with a reason and with their support: nobody reads more
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of rules: shares of pairs that break them (g1), shares of rows to remove (g3), supports, some of those rows."""
+
+    errors: dict[Rule, float]
+    removed: dict[Rule, float]
+    supports: dict[Rule, int]
+    breaking: dict[Rule, tuple[Any, ...]]
 
 
 @dataclass
 class Listing:
-    """What was found of each kind, to be made one list."""
+    """What was found of each kind, to be made one list. ``complete``: a run for all rules of its kinds, not a default run."""
 
     engine: DiscoveryEngine
     options: SpaceOptions
@@ -41,7 +55,11 @@ class Listing:
     deadline: Deadline = field(default_factory=Deadline)
     dependencies: Dependencies | None = None
     denials: Denials | None = None
+    nearly: list[Nearly] = field(default_factory=list)
     predicates: int = 0
+    complete: bool = True
+    note: str = ""  # why the run is not complete, if it has a budget
+    searched: float = math.inf  # seconds that the search took: ranking takes a share of them
     _late: str = field(default="", init=False)  # what there was no time for
     _uncounted: set[Rule] = field(default_factory=set, init=False)
 
@@ -56,21 +74,22 @@ class Listing:
             return self._result(top, shown)
 
     def _result(self, top: int | None, shown: Progress) -> Discovery:
-        rules, ranks = self._ranked()
-        order = sorted(range(len(ranks)), key=lambda i: (-ranks[i].score, i))
-        first = [rules[i].denials[0] for i in order]
-        into = {order[i]: order[j] for i, j in enumerate(fold(first)) if j is not None}
-        order = [i for i in order if i not in into] + [i for i in order if i in into]  # what restates another has no place before it
-        kept = order if top is None else order[:top]
-        errors, removed = self._errors([rules[i] for i in kept]), self.dependencies.errors if self.dependencies else {}
-        if self._uncounted:
-            kept = [i for i in kept if rules[i] not in self._uncounted]
-        named = tuple(self._named(n, rules[i], ranks[i], errors, removed) for n, i in enumerate(kept, 1))
-        id_of = {i: rule.id for i, rule in zip(kept, named, strict=True)}
-        folded: dict[str, tuple[str, ...]] = {}
-        for i in kept:
-            if i in into and into[i] in id_of:
-                folded[id_of[into[i]]] = (*folded.get(id_of[into[i]], ()), id_of[i])
+        ranking = self._ranked(top or SELECTED)
+        standings = ranking.standings if top is None else ranking.standings[:top]
+        errors, removed = self._errors([s.rule for s in standings]), self.dependencies.errors if self.dependencies else {}
+        removed = removed | {n.rule: n.removed for n in self.nearly}
+        kept = [i for i, s in enumerate(standings) if s.rule not in self._uncounted]
+        supports = self._supports([standings[i].rule for i in kept[:EXPLAINED]])
+        breaking = self._breaking([standings[i].rule for i in kept if i < ranking.selected and standings[i].nearly])
+        id_of = {i: f"R{n}" for n, i in enumerate(kept, 1)}
+        facts = _Facts(errors, removed, supports, breaking)
+        named = tuple(self._named(id_of[i], standings[i], facts, selected=i < ranking.selected) for i in kept)
+        partial = [found.partial for found in (self.dependencies, self.denials) if found is not None]
+        said = [self._said("why"), self.deadline.cause, self._late, self.note if any(partial) else ""]
+
+        def by_id(folded: dict[int, list[int]]) -> dict[str, tuple[str, ...]]:
+            return {id_of[i]: ids for i, others in folded.items() if i in id_of and (ids := tuple(id_of[j] for j in others if j in id_of))}
+
         return Discovery(
             named,
             self.engine.nulls,
@@ -79,17 +98,19 @@ class Listing:
             columns=tuple(c.name for c in self.engine.statistics.columns),
             predicates=self.predicates,
             strategy=self._said("strategy"),
-            why="; ".join(filter(None, (self._said("why"), self.deadline.cause, self._late))),
-            partial=bool(self._late) or any(found.partial for found in (self.dependencies, self.denials) if found is not None),
-            total=len(order),
-            folded=folded,
-            near_misses=self._near_misses_in_time([rules[i] for i in order[: 5 * NEAR_MISSES]]),
-            removed={r.id: removed[r.rule] for r in named if r.rule in removed} if removed else {},
+            why="; ".join(filter(None, said)),
+            partial=bool(self._late) or any(partial),
+            total=len(ranking.standings),
+            alternatives=by_id(ranking.alternatives),
+            folded=by_id(ranking.restated),
+            near_misses=self._near_misses_in_time([s.rule for s in ranking.standings]),
+            removed={r.id: removed[r.rule] for r in named if r.rule in removed},
+            weak=frozenset(id_of[i] for i in kept if standings[i].weak),
             seconds=shown.seconds,
         )
 
-    def _ranked(self) -> tuple[list[Rule], list[Rank]]:
-        """All that is to be listed: dependencies, judged by what random pairs say; denial constraints, by the evidence they came from."""
+    def _ranked(self, count: int) -> Ranking:
+        """All that is to be listed, in order."""
         dependencies = self.dependencies.rules if self.dependencies else []
         limited = self.deadline.limited(len(dependencies))
         if self.dependencies and limited < len(dependencies):
@@ -99,21 +120,12 @@ class Listing:
             dependencies = sorted(dependencies, key=lambda rule: len(rule.columns))[:limited]
         denials = self.denials.denials if self.denials else []
         rules, every = listed_until(until, dependencies, denials, exact=not self.error) if dependencies else (list(denials), True)
-        of_one, others = [r for r in rules if r.kind != "dc"], [r for r in rules if isinstance(r, Denial)]
-        ranks: list[Rank] = []
-        if of_one:
-            ranks += rank([r.denials[0] for r in of_one], *self._same_column, self.pairs, exact=not self.error, deadline=until)
-            of_one = of_one[: len(ranks)]
-        if others and self.denials:
-            found = rank(others, self.denials.atoms, self.denials.evidence, self.pairs, exact=not self.error, deadline=until)
-            others, ranks = others[: len(found)], ranks + found
-        if not every or len(ranks) < len(rules):
-            self._late = f"no time to rank more than {len(ranks):,} of the rules found"
-        return [*of_one, *others], ranks
-
-    @cached_property
-    def _same_column(self) -> tuple[Atoms, EvidenceSet]:
-        return same_column_evidence(self.engine, self.seed)
+        if not every:
+            self._late = f"no time to rank more than {len(rules):,} of the rules found"
+        if not self.complete:
+            rules = not_both_ways(rules)
+        inexact = frozenset(rules) if self.error else frozenset()
+        return select(self.engine, rules, self.nearly, inexact=inexact, seed=self.seed, count=count, seconds=self.searched, deadline=until)
 
     def _said(self, what: str) -> str:
         """How the two searches were done: in one word if they agree."""
@@ -125,22 +137,41 @@ class Listing:
     def _settings(self) -> dict[str, Any]:
         return {**self.options.settings, "error": self.error}
 
-    def _named(self, number: int, rule: Rule, facts: Rank, errors: dict[Rule, float], removed: dict[Rule, float]) -> NamedRule:
-        because = None
-        if number <= EXPLAINED:
-            because = f"{english(rule)} {facts.reason(rule.denials[0])}"
-            if removed.get(rule):
-                because += f" Without {removed[rule]:.2g} of the rows it holds."
-        return NamedRule(f"R{number}", rule, because=because, error=errors.get(rule, 0.0), support=facts.support, score=facts.score)
+    def _named(self, id: str, standing: Standing, facts: _Facts, *, selected: bool) -> NamedRule:
+        rule, because = standing.rule, None
+        if rule in facts.supports:
+            because = reason(standing, self.engine.rows, facts.breaking.get(rule, ()))
+            if facts.removed.get(rule) and standing.nearly is None:
+                because += f" Without {facts.removed[rule]:.2g} of the rows it holds."
+        error = facts.errors.get(rule, 0.0)
+        # what a rule was learnt with is tolerated: a check of the same table finds it in order
+        found = NamedRule(id, rule, tolerate=error, because=because, error=error, support=facts.supports.get(rule, 0), score=standing.score)
+        return replace(found, selected=True) if selected else found
+
+    def _breaking(self, rules: Sequence[Rule]) -> dict[Rule, tuple[Any, ...]]:
+        """Some of the rows without which laws that nearly hold would hold, if there is time."""
+        if not rules or self.deadline.ranking.passed:
+            return {}
+        findings = self.engine.check(rules)
+        return {rule: findings.rows_to_remove(n, BREAKING).first for n, rule in enumerate(rules)}
+
+    def _supports(self, rules: Sequence[Rule]) -> dict[Rule, int]:
+        """About how many pairs satisfy all comparisons of a rule but one: those that it holds back."""
+        found = dict.fromkeys(rules, 0)
+        for atoms, evidence, some in self._views(rules):
+            view, scale = View(atoms, evidence), self.pairs / max(1, evidence.pairs)
+            for rule in some:
+                found[rule] = round(view.coverage(rule.denials[0])[1] * scale)
+        return found
 
     def _errors(self, rules: Sequence[Rule]) -> dict[Rule, float]:
         """Exact shares of violating pairs. Denial constraints: from the evidence of all pairs. Others: counted, where rows had to go.
 
         When time is up, rules are left uncounted.
         """
-        if not self.error or not self.pairs:
-            return {}
-        missed: dict[Rule, float] = {}
+        missed: dict[Rule, float] = {n.rule: n.error for n in self.nearly}
+        if not self.pairs or not self.error:
+            return missed
         counted: list[Rule] = []
         if self.dependencies:
             counted += [rule for rule in rules if self.dependencies.errors.get(rule)]
@@ -174,8 +205,9 @@ class Listing:
         return shares
 
     def _near_misses_in_time(self, rules: Sequence[Rule]) -> tuple[NearMiss, ...]:
+        """Near misses of a complete run. A default run lists laws that nearly hold instead."""
         until = self.deadline.ranking
-        if self.pairs < 1 or self.deadline.stopped or until.passed:
+        if not self.complete or self.pairs < 1 or self.deadline.stopped or until.passed:
             return ()
         try:
             return finished(lambda: self._near_misses(rules), until)
@@ -183,31 +215,19 @@ class Listing:
             return ()
 
     def _near_misses(self, rules: Sequence[Rule]) -> tuple[NearMiss, ...]:
-        """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would in cleaner data.
+        return near_misses(self.engine, rules, self._views, specific=self.dependencies is not None, stop=self.deadline.ranking)
 
-        The evidence says which are worth counting; the engine counts. When time is up they are not looked for.
-        """
-        likely: list[tuple[float, Denial]] = []
-        for atoms, evidence, some in self._views(rules):
-            longer = [d for d in some if len(d.predicates) > 1]
-            shorter = list(
-                {Denial.canonical(d.predicates[:i] + d.predicates[i + 1 :]): None for d in longer for i in range(len(d.predicates))}
-            )
-            shares = broken_shares(shorter, atoms, evidence)
-            likely += [(share, d) for d, share in zip(shorter, shares, strict=True) if share < NEAR and d.arity == 2]
-        asked = [d for _, d in sorted(likely, key=lambda pair: (pair[0], str(pair[1])))[: 2 * NEAR_MISSES]]
-        counts = self.engine.counts(asked, stop=self.deadline.ranking)
-        broken = sorted((pairs, str(d), d) for d, pairs in zip(asked, counts, strict=True) if pairs and pairs / self.pairs < NEAR)
-        specific = self.dependencies is not None
-        return tuple(NearMiss(most_specific(d) if specific else d, n, n / self.pairs) for n, _, d in broken[:NEAR_MISSES])
+    @cached_property
+    def _same_column(self) -> tuple[Atoms, EvidenceSet]:
+        return same_column_evidence(self.engine, self.seed)
 
-    def _views(self, rules: Sequence[Rule]) -> list[tuple[Atoms, EvidenceSet, list[Denial]]]:
+    def _views(self, rules: Sequence[Rule]) -> list[tuple[Atoms, EvidenceSet, list[Rule]]]:
         """Rules with the evidence that can judge them."""
-        found = []
-        of_one = [r.denials[0] for r in rules if r.kind != "dc"]
+        found: list[tuple[Atoms, EvidenceSet, list[Rule]]] = []
+        of_one = [r for r in rules if r.kind != "dc"]
         if of_one:
             found.append((*self._same_column, of_one))
-        others = [r for r in rules if isinstance(r, Denial)]
+        others: list[Rule] = [r for r in rules if isinstance(r, Denial)]
         if others and self.denials:
             found.append((self.denials.atoms, self.denials.evidence, others))
         return found

@@ -69,7 +69,7 @@ def rank(
     """
     if not denials:
         return []
-    view = _View(atoms, evidence)
+    view = View(atoms, evidence)
     scale = pairs / max(1, evidence.pairs)
 
     def judged(some: Sequence[Denial]) -> list[tuple[float, float, float]]:
@@ -100,7 +100,7 @@ def succinctness(denial: Denial) -> float:
     return min(1.0, SHORTEST / (len(symbols) + len(denial.predicates)))
 
 
-class _View:
+class View:
     """Evidence as a table: which atoms each distinct evidence satisfies, and how often it occurs."""
 
     def __init__(self, atoms: Atoms, evidence: EvidenceSet) -> None:
@@ -164,7 +164,7 @@ def _most_frequent(counts: np.ndarray, most: int) -> np.ndarray:
 
 def broken_shares(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet) -> list[float]:
     """The share of the evidence's pairs that break each rule."""
-    view = _View(atoms, evidence)
+    view = View(atoms, evidence)
     return [view.broken(d) for d in denials]
 
 

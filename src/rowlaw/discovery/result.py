@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rowlaw.rules import RuleSet
+from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.model import Rule
 
 
@@ -21,7 +21,10 @@ class NearMiss:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Discovery(RuleSet):
-    """Discovered rules, best first, and how they were found. A rule set like any other: check, save, filter."""
+    """Discovered rules, best first, and how they were found. A rule set like any other: check, save, filter.
+
+    The rules that are worth reading come first, with ``selected`` set; :attr:`selected` has them alone.
+    """
 
     rows: int = 0
     columns: tuple[str, ...] = ()
@@ -31,9 +34,16 @@ class Discovery(RuleSet):
     partial: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
     total: int = 0  # rules found; `top` may have cut the list
+    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that say the same in other columns
     folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that merely restate it
     near_misses: tuple[NearMiss, ...] = ()
     removed: Mapping[str, float] = field(default_factory=dict)  # id -> g3, for approximate keys, functional and order dependencies
+    weak: frozenset[str] = frozenset()  # ids of rules that chance explains
+
+    @property
+    def selected(self) -> tuple[NamedRule, ...]:
+        """The rules that are worth reading."""
+        return tuple(r for r in self.rules if r.selected)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document of ``rowlaw discover --format json``."""
@@ -50,8 +60,12 @@ class Discovery(RuleSet):
             "rules": [
                 {
                     **r.to_dict(),
+                    "selected": r.selected,
+                    "weak": r.id in self.weak,
                     "reason": r.because,
+                    "alternatives": list(self.alternatives.get(r.id, ())),
                     "restated_by": list(self.folded.get(r.id, ())),
+                    **({"tolerate": r.tolerate} if r.tolerate else {}),
                     **({"g3": self.removed[r.id]} if r.id in self.removed else {}),
                 }
                 for r in self.rules

@@ -22,6 +22,8 @@ from rowlaw.source.row_ids import naming_only
 ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
 ORDERED_TYPES = ("number", "date", "timestamp")  # type classes that are compared by order without being asked to
+OVERLAP = 0.3  # share of distinct values that compared columns have in common: Hydra section 7.1
+FEW_SHARED = 2  # values that two columns of a tiny domain may share by accident
 MAGNITUDE = 10  # means further apart than this factor are of different magnitude
 LONGEST = 1_000  # characters of a text that is used as a literal: a rule has to fit into a rule file
 MOST_PAIRS = 20_000  # of columns that are compared with each other
@@ -33,7 +35,8 @@ class SpaceOptions:
     """The user's say in the predicate space.
 
     ``columns``: the columns to use (all). ``operators``: for a column, the operators to use (those of its type).
-    ``cross``: compare different columns. ``overlap``: the share of distinct values two columns must have in common.
+    ``cross``: compare different columns. ``overlap``: the share of distinct values two columns must have in common; None: 0.3, and more
+    than two values.
     ``order_strings``: order texts too. ``single_row``: also predicates about one row. ``constants``: the share of rows
     that must have a value for it to be used as a literal (None: no literals). ``predicates``: the whole space, instead of one
     derived from the columns; see :func:`read_predicates`.
@@ -42,7 +45,7 @@ class SpaceOptions:
     columns: tuple[str, ...] | None = None
     operators: Mapping[str, tuple[Op, ...]] = field(default_factory=dict)
     cross: bool = True
-    overlap: float = 0.3
+    overlap: float | None = OVERLAP
     order_strings: bool = False
     single_row: bool = False
     constants: float | None = None
@@ -60,7 +63,7 @@ class SpaceOptions:
         defaults = {f.name: f.default for f in fields(SpaceOptions)} | {"operators": {}}
         for name in ("operators", "cross", "overlap", "single_row", "constants"):
             value = getattr(self, name)
-            if value != defaults[name]:
+            if value not in (defaults[name], None if name == "overlap" else defaults[name]):
                 option = "operators_of" if name == "operators" else name
                 problem = "the given predicates are the whole predicate space; leave one of the two options out"
                 raise RowlawError("BAD_OPTION", option=option, value=value, problem=problem)
@@ -179,11 +182,15 @@ class _Pairs:
         self._statistics = statistics
         self._mean = statistics.mean
 
-    def share_enough(self, a: str, b: str, overlap: float) -> bool:
+    def share_enough(self, a: str, b: str, overlap: float | None) -> bool:
         """Whether two columns share so many of their values: where one has far fewer of them, they cannot."""
         fewer, more = sorted((self._statistics.column(a).distinct, self._statistics.column(b).distinct))
         most = fewer / more if more else 0.0
-        return most >= overlap and self._statistics.shared_values(a, b) >= overlap
+        wanted = OVERLAP if overlap is None else overlap
+        if most < wanted:
+            return False
+        shared = self._statistics.shared_values(a, b)
+        return shared >= wanted and (overlap is not None or round(shared * more) > FEW_SHARED)
 
     def near_means(self, a: str, b: str) -> bool:
         """Whether the means of two number columns are within one order of magnitude: floats decide unless it is close."""

@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from rowlaw.deadline import Deadline
-from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.budget import Budget
+from rowlaw.discovery.discover import KINDS
 from rowlaw.discovery.discover import run as discover_run
-from rowlaw.discovery.rank import WEIGHTS, Rank, rank, same_column_evidence
+from rowlaw.discovery.judged import Judged, judged
 from rowlaw.discovery.together import most_specific
 from rowlaw.discovery.vacuous import not_vacuous
 from rowlaw.engine.answers import Removal, RuleCount
@@ -23,20 +24,17 @@ from rowlaw.engine.open import open_local
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError, check_parameters, nearest
-from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.tiles import random_evidence
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, english, implies, sql
 from rowlaw.rules.conditions import Condition
-from rowlaw.rules.model import Denial, Kind, Op, Predicate, Rule
+from rowlaw.rules.model import Denial, Kind, Rule
 from rowlaw.source import READING, open_source
 from rowlaw.source.row_ids import RowId, id_columns
 from rowlaw.violations.check import known_types, rule_set
 from rowlaw.violations.check import run as check_run
 from rowlaw.violations.sides import Clash
 
-FEW_ROWS = 5_000  # all their pairs are looked at for ranking a denial constraint
 SHOWN_ROWS = 10  # rows to remove that are named
 STRONGER = 3  # rules named of those that say more
 LISTED = 1 << 20  # violations of a rule without one of its comparisons, above which its rows to remove are not sought
@@ -62,7 +60,7 @@ class Explanation:
     nulls: Nulls
     rows: int
     count: RuleCount
-    rank: Rank | None
+    rank: Judged | None
     place: int | None  # among `total` rules, from 1
     total: int
     stronger: tuple[NamedRule, ...]  # rules of the list that say this and more
@@ -94,15 +92,7 @@ class Explanation:
             "place": self.place,
             "total": self.total,
             "partial": self.partial,
-            "rank": None
-            if facts is None
-            else {
-                "score": facts.score,
-                **{name: round(getattr(facts, name), 6) for name in WEIGHTS},
-                "expected": facts.expected,
-                "support": facts.support,
-                "reason": facts.reason(self.rule.denials[0]),
-            },
+            "rank": None if facts is None else {"score": self.named.score, **facts.to_dict()},
             "implied_by": [{"id": r.id, "rule": str(r.rule)} for r in self.stronger],
             "remove": {"rows": self.removal.count, "exact": self.removal.exact, "some": list(self.removal.first)},
             "near_misses": [
@@ -169,7 +159,10 @@ def explain(
     try:
         partial = False
         if given is None:  # an id that discovery gives a meaning
-            found = discover_run(engine, SpaceOptions(), kinds=kinds, deadline=Deadline.after(time_limit), progress=shown)
+            limit = Budget.of(Deadline.after(time_limit), several=len(kinds) > 1, complete=False, cells=0)
+            default = set(kinds) == set(KINDS)
+            space = SpaceOptions(overlap=None) if len(kinds) > 1 else SpaceOptions()
+            found = discover_run(engine, space, kinds=kinds, budget=limit, default=default, progress=shown)
             known, partial, given = found, found.partial, found[str(rule)]
         with shown.phase("explain"):
             return run(engine, given, known, sample=sample, partial=partial)
@@ -190,7 +183,7 @@ def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet | None = None,
         engine.nulls,
         engine.rows,
         verdict.count,
-        _rank(engine, rule, exact=place is None) if known is not None else None,
+        _rank(engine, rule, exact=not verdict.violations) if known is not None else None,
         place,
         len(listed),
         _stronger(rule, listed),
@@ -228,23 +221,11 @@ def looks_like_an_id(text: str) -> bool:
     return not set(text) & set("({[") and " " not in text.strip()
 
 
-def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Rank | None:
-    """The rank of a rule, judged by the pairs that discovery looks at too; ``exact``: as if no pair broke it."""
-    if len(rule.denials) != 1 or engine.rows < 2:
+def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Judged | None:
+    """What speaks for a rule; None for rules that discovery does not make."""
+    if len(rule.denials) != 1 or engine.rows < 2 or any(isinstance(p.right, Condition) for p in rule.denials[0].predicates):
         return None
-    (denial,) = rule.denials
-    if any(isinstance(p.right, Condition) for p in denial.predicates):
-        return None  # discovery makes no such rules, so there is nothing to compare it with
-    atoms, evidence = same_column_evidence(engine) if rule.kind != "dc" else _evidence(engine, denial)
-    return rank([denial], atoms, evidence, engine.rows * (engine.rows - 1), exact=exact)[0]
-
-
-def _evidence(engine: DiscoveryEngine, denial: Denial) -> tuple[Atoms, EvidenceSet]:
-    """What all pairs of a small table, or random pairs of a large one, say about the comparisons of one rule."""
-    operands = {(p.left, p.right) for q in denial.predicates for p in (q, q.exchanged)}
-    space = [Predicate(left, op, right) for left, right in sorted(operands, key=str) for op in Op]
-    atoms = Atoms.of(engine.sample(), space, engine.nulls)
-    return atoms, random_evidence(atoms.slots, FEW_ROWS)
+    return judged(engine, rule, exact=exact)
 
 
 def _stronger(rule: Rule, known: RuleSet) -> tuple[NamedRule, ...]:

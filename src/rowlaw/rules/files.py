@@ -37,7 +37,7 @@ VERSION = 1
 MAX_SIZE = 1 << 28  # bytes: discovery may find a hundred thousand rules, but a table given by mistake is not read to its end
 
 _TOP = ("version", "nulls", "predicates", "rules")
-_FACTS = ("severity", "tolerate", "because", "error", "support", "score")
+_FACTS = ("severity", "tolerate", "because", "error", "support", "score", "selected")
 _DEFAULTS = {f.name: f.default for f in fields(NamedRule)}
 
 

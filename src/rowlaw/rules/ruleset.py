@@ -38,7 +38,8 @@ class NamedRule:
     """A rule with its id, what a breach means, and what discovery measured.
 
     ``tolerate`` is the share of ordered pairs of rows that may break it. ``error`` is the share that did when it was discovered (g1),
-    ``support`` the number of pairs that speak for it, ``score`` its rank. ``origin`` keeps its text, for carets in later errors.
+    ``support`` the number of pairs that speak for it, ``score`` its rank, ``selected`` whether it is one of the rules worth reading.
+    ``origin`` keeps its text, for carets in later errors.
     """
 
     id: str
@@ -49,6 +50,7 @@ class NamedRule:
     error: float | None = None
     support: int | None = None
     score: float | None = None
+    selected: bool = False
     origin: Parsed | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +59,7 @@ class NamedRule:
         self._demand(good, "id", f"must be 1 to {MAX_ID} printable characters")
         self._demand(isinstance(self.rule, Rule), "rule", "must be a rule; for text, use RuleSet.of")
         self._demand(self.severity in ("error", "warn"), "severity", "must be 'error' or 'warn'")
+        self._demand(isinstance(self.selected, bool), "selected", "must be true or false")
         self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
         for name, demand in (("tolerate", "a share from 0 to 1"), ("error", "a share from 0 to 1"), ("score", "a finite number")):
             value = getattr(self, name)

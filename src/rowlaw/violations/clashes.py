@@ -75,6 +75,20 @@ def check_target(path: str | os.PathLike[str]) -> str:
     return target
 
 
+def check_file(path: str | os.PathLike[str], option: str = "violations") -> None:
+    """Raise an error unless the name of a file of violations says which format it shall have."""
+    if not os.fspath(path).endswith(FILE_TYPES):
+        problem = f"use a name that ends in {', '.join(FILE_TYPES)}"
+        raise RowlawError("BAD_OPTION", option=option, value=os.fspath(path), problem=problem)
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str], option: str = "violations") -> None:
+    """Write a table to a file, which appears under its name only when it is complete."""
+    check_file(path, option)
+    with whole_file(path) as draft, _writer(draft, os.fspath(path), table.schema) as writer:
+        writer.write_table(table)
+
+
 def write(findings: Findings, rules: Sequence[Clashes], path: str | os.PathLike[str], limit: int | None = None) -> int:
     """Write the violations of some rules to a file or folder, which appears under its name only when it is complete. Returns their count.
 

@@ -273,15 +273,19 @@ class Result:
 
         Of the rows that agree on a left side, at least three in four must have one value for the others to be contradicted. Dependencies
         that were discovered with exceptions count only if they say much more than chance. Columns: ``row``, ``column``, ``value``,
-        ``usual`` (what is expected instead), ``against`` and ``backing`` (numbers of rules).
+        ``usual`` (what is expected instead), ``against`` and ``backing`` (numbers of rules), and ``confidence``: the share of the rules
+        that contradict the cell, counting one more on either side.
 
         >>> from rowlaw import check
         >>> table = pa.table({"zip": [1, 1, 1, 1, 2, 2], "city": ["Hoboken", "Hobken", "Hoboken", "Hoboken", "Chicago", "Chicago"]})
         >>> check(table, "fd (zip) -> city", progress=False).suspects().to_pylist()
-        [{'row': 1, 'column': 'city', 'value': 'Hobken', 'usual': 'Hoboken', 'against': 1, 'backing': 0}]
+        [{'row': 1, 'column': 'city', 'value': 'Hobken', 'usual': 'Hoboken', 'against': 1, 'backing': 0, 'confidence': 0.667}]
         """
         dependencies = {v.rule: bool(v.named.error) for v in self.verdicts if isinstance(v.rule, FunctionalDependency)}
-        return self.findings.suspects(dependencies, limit)
+        found = self.findings.suspects(dependencies, limit)
+        votes = zip(found["against"].to_pylist(), found["backing"].to_pylist(), strict=True)
+        shares = [round((against + 1) / (against + backing + 2), 3) for against, backing in votes]
+        return found.append_column("confidence", pa.array(shares, pa.float64()))
 
     def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None) -> int:
         """Write all violations, or up to ``limit`` of each rule; returns their count.

@@ -1,0 +1,49 @@
+"""How long a default run may take, and which share of it each kind of rule gets.
+
+Nobody who runs ``rowlaw discover`` without options asks for millions of rules. So a run for several kinds stops at a budget, which
+grows with the table, and says so; a run for one kind, or with ``--all``, has none. A time limit replaces the budget.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from rowlaw.deadline import Deadline
+
+SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0  # after reading; adult (488,000 cells) 12 s, flights (6.4 million) 42 s
+SEARCHED, RANKED = 0.75, 0.4  # of the budget; ranking needs much less most often
+DEPENDENCIES = 0.55  # of the time left, for keys and functional dependencies
+NEARLY = 0.4  # of the time left then, for laws that nearly hold
+ORDERS = 0.4  # of the time left then, for order compatibilities; denial constraints have what is left
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The deadline of a run and its parts. Without shares every part may take all the time there is."""
+
+    deadline: Deadline
+    shared: bool
+    seconds: float | None = None  # of a default run
+
+    @staticmethod
+    def of(deadline: Deadline, *, several: bool, complete: bool, cells: int) -> Budget:
+        """The budget of a run that has begun: a ``deadline`` without a moment is replaced in a default run for ``several`` kinds."""
+        if complete or not several:
+            return Budget(deadline, shared=False)
+        if deadline.left < float("inf") or deadline.stopped:
+            return Budget(deadline, shared=True)
+        seconds = min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
+        end = time.monotonic() + SEARCHED * seconds
+        return Budget(Deadline(end, Deadline(end + RANKED * seconds)), shared=True, seconds=seconds)
+
+    def part(self, share: float) -> Deadline:
+        """The deadline of a part of the run."""
+        return self.deadline.part(share) if self.shared else self.deadline
+
+    @property
+    def said(self) -> str:
+        """Why a default run is not complete."""
+        if self.seconds is None:
+            return ""
+        return f"a run without options stops after about {self.seconds:.0f} s; --all or a single kind (--kinds dc) finds all rules"

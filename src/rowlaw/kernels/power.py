@@ -1,0 +1,108 @@
+"""Which rules simulated errors break, and which rows are most like a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rowlaw.kernels.compiling import njit
+
+_f32 = np.float32
+
+
+@njit(cache=True, nogil=True)
+def likeness(codes: Any, row: Any, weights: Any, out: Any) -> None:
+    """Write how much each row agrees with one row: the weights of the columns in which it has the same value, added up.
+
+    ``codes``: ``int32[columns, rows]``, null -1. ``row``: ``int32[columns]``, the codes of the one row. ``weights``:
+    ``float32[columns]``. ``out``: ``float32[rows]``, written.
+    """
+    for i in range(len(out)):
+        out[i] = _f32(0)
+    for c in range(len(row)):
+        value, weight, column = row[c], weights[c], codes[c]
+        if value >= 0:
+            for i in range(len(out)):
+                out[i] += weight if column[i] == value else _f32(0)
+
+
+@njit(cache=True, nogil=True)
+def distinct_edges(edges: Any, starts: Any, kept: Any, counts: Any, ends: Any) -> int:
+    """Keep each distinct edge of each error once; returns how many are kept.
+
+    ``edges``: ``uint64[edges, words]``, those of error ``e`` from ``starts[e]`` to ``starts[e + 1]``. ``kept``: ``uint64[edges, words]``,
+    written, with the number of times that each occurs in ``counts`` (``int32[edges]``). ``ends``: ``int64[errors]``, written: where the
+    kept edges of each error end.
+    """
+    words = edges.shape[1]
+    longest = 0
+    for e in range(len(starts) - 1):
+        longest = max(longest, starts[e + 1] - starts[e])
+    capacity = 16
+    while capacity < 2 * longest:
+        capacity *= 2
+    table = np.full(capacity, -1, np.int64)
+    used = np.empty(max(1, longest), np.int64)
+    total = 0
+    for e in range(len(starts) - 1):
+        filled = 0
+        for i in range(starts[e], starts[e + 1]):
+            h = np.uint64(0)
+            for w in range(words):
+                h = (h ^ edges[i, w]) * np.uint64(0x9E3779B97F4A7C15)
+                h ^= h >> np.uint64(29)
+            place = np.int64(h & np.uint64(capacity - 1))
+            while True:
+                at = table[place]
+                if at < 0:
+                    table[place] = total
+                    used[filled] = place
+                    filled += 1
+                    for w in range(words):
+                        kept[total, w] = edges[i, w]
+                    counts[total] = 1
+                    total += 1
+                    break
+                same = True
+                for w in range(words):
+                    if kept[at, w] != edges[i, w]:
+                        same = False
+                        break
+                if same:
+                    counts[at] += 1
+                    break
+                place = (place + 1) & (capacity - 1)
+        for i in range(filled):
+            table[used[i]] = -1
+        ends[e] = total
+    return total
+
+
+@njit(cache=True, nogil=True)
+def violations(rules: Any, most: Any, edges: Any, counts: Any, ends: Any, asked: Any, stop: Any, out: Any) -> None:
+    """Count the pairs by which each error breaks each rule, as far as ``most`` of them.
+
+    ``rules``: ``uint64[rules, words]``, atoms. ``most``: ``int32[rules]``, where counting may stop. ``edges``, ``counts``, ``ends``: as
+    :func:`distinct_edges` writes them. ``asked``: ``bool[rules, errors]``, what is to be counted. ``out``: ``int32[rules, errors]``,
+    written. Ends early once ``stop[0]`` is set. A pair breaks a rule if its edge has no atom of the rule.
+    """
+    words = rules.shape[1]
+    for r in range(len(rules)):
+        if stop[0]:
+            return
+        for e in range(len(ends)):
+            if not asked[r, e]:
+                continue
+            found = 0
+            for i in range(ends[e - 1] if e else 0, ends[e]):
+                hit = False
+                for w in range(words):
+                    if rules[r, w] & edges[i, w]:
+                        hit = True
+                        break
+                if not hit:
+                    found += counts[i]
+                    if found >= most[r]:
+                        break
+            out[r, e] = found
