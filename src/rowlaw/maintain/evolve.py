@@ -174,8 +174,12 @@ class Evolution:
     @property
     def keys(self) -> list[tuple[str, ...]]:
         """The minimal sets of columns that are unique and that two rows could share."""
+        return [key.columns for key in self._keys]
+
+    @property
+    def _keys(self) -> list[Key]:
         found = [Key(names) for names in self.uniques.minimal] if self.uniques is not None else []
-        return [key.columns for key in not_vacuous(found, self._known)]
+        return not_vacuous(found, self._known)
 
     @property
     def _known(self) -> KnownRows:
@@ -245,7 +249,7 @@ class Evolution:
         if self.tolerant is not None:
             return self.tolerant
         laws = not_vacuous(list(self.depending.laws.values()), self._known) if self.depending is not None else []
-        return [*(Key(names) for names in self.keys), *laws]
+        return [*self._keys, *laws]
 
     def _listed(self) -> dict[Name, Law]:
         """What is to be listed: no law twice, none that others imply, and none that no rows could break."""
@@ -348,7 +352,7 @@ class Evolution:
         if self.denying is not None:
             self.denying.renumber(table, numbers)
         if self.uniques is not None:
-            self.uniques.renumber(table)
+            self.uniques.renumber(table, numbers)
         if self.depending is not None:
             self.depending.renumber(table, numbers)
 

@@ -1,0 +1,90 @@
+"""What a state starts from: the dependencies that discovery finds, and the pairs of rows that it looked at on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rowlaw.deadline import Deadline
+from rowlaw.discovery.dependencies import Exact
+from rowlaw.discovery.goals import Goals
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.questions import Question, Target
+from rowlaw.errors import RowlawError
+from rowlaw.progress import Progress
+from rowlaw.relation.pairs import Pairs
+from rowlaw.rules.model import Kind, Nulls, Rule
+from rowlaw.search.bitsets import word_count
+from rowlaw.search.hypergraph import MOST_SETS
+from rowlaw.stopping import NEVER, Stop
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.table import GrowingTable
+
+
+@dataclass(frozen=True)
+class RecordingEngine(LocalEngine):
+    """An engine that remembers the pairs of rows in its answers: evidence that need not be looked for again."""
+
+    recorded: list[np.ndarray] = field(default_factory=list, repr=False)
+
+    def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
+        found = super().counterexamples(rules, limit, stop=stop)
+        self.recorded.extend(pairs.rows for pairs in found if pairs is not None)
+        return found
+
+    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
+        found = super().ask(columns, questions, limit, stop)
+        self.recorded.extend(pairs.rows for answer in found for pairs in answer)
+        return found
+
+    def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
+        found = super().neighbours(columns, stop)
+        self.recorded.append(found.rows)
+        return found
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """All of them, ``int32[pairs, 2]``."""
+        return np.concatenate(self.recorded) if self.recorded else np.zeros((0, 2), np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstDependencies:
+    """The goals of discovery with all their sets, and pairs of rows of the table, ``int64[pairs, 2]``."""
+
+    goals: Goals
+    pairs: np.ndarray
+
+    @property
+    def keys(self) -> np.ndarray:
+        """The minimal keys, as words."""
+        found = [goal.sets for goal in self.goals.first if goal.target == Target()]
+        return found[0] if found else np.zeros((0, word_count(self.goals.columns)), np.uint64)
+
+
+def first_dependencies(
+    table: GrowingTable,
+    kinds: Iterable[Kind],
+    nulls: Nulls,
+    *,
+    columns: Sequence[str] | None = None,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> FirstDependencies:
+    """Find all keys, functional dependencies and order compatibilities of a table as it is, as :func:`rowlaw.discover` does."""
+    names = columns if columns is not None else [name for name in table.names if name != table.row_id]
+    relation = table.relation()
+    engine = RecordingEngine(relation, nulls)
+    limit = deadline or Deadline()
+    goals = Goals(names, frozenset(kinds), limit)
+    with limit.watched():
+        found = Exact(engine, goals, progress or Progress(quiet=True)).run("auto")
+    if found.partial:
+        raise RowlawError("MANY_RULES", most=MOST_SETS)
+    if not engine.recorded and relation.rows > 1:  # all pairs were compared: some of them have to be named
+        engine.neighbours(names)
+    return FirstDependencies(goals, relation.table_rows[engine.pairs].astype(np.int64))
