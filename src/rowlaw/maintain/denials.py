@@ -19,19 +19,18 @@ from rowlaw.deadline import Deadline
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.denial import Denials, discover_denials
-from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.local.rows import RowEngine
-from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, loose_slots
+from rowlaw.maintain.first import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
 from rowlaw.maintain.rulebook import pack_predicate, read_predicate
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
 from rowlaw.search.bitsets import distinct, without
-from rowlaw.search.hypergraph import MOST_SETS, Hypergraph
+from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_hitting_sets, refine
 from rowlaw.spark.jobs import cores
 from rowlaw.stopping import NEVER
@@ -93,13 +92,13 @@ class Denying:
         error: float = 0.0,
         counted: bool | None = None,
         progress: Progress | None = None,
+        deadline: Deadline | None = None,
     ) -> tuple[Denying, Denials]:
         """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
         cheaper."""
-        engine = LocalEngine(table.relation(), nulls)
-        found = discover_denials(engine, space, error=error, progress=progress)
-        if found.partial:  # nobody stops it but itself
-            raise RowlawError("MANY_RULES", most=MOST_SETS)
+        engine, limit = RecordingEngine(table.relation(), nulls), deadline or Deadline()
+        found = discover_denials(engine, space, error=error, progress=progress, deadline=limit)
+        check_complete(limit, found.partial)
         atoms = Atoms(loose_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
         cells = Cells(atoms.slots, table)
         made = Denying(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
@@ -115,7 +114,7 @@ class Denying:
                 made.ledger.settle(1)
             made._note_edges()
         else:
-            made._find_witnesses(table, found.evidence.signatures)
+            made._find_witnesses(table, found.evidence.signatures, engine.table_pairs)
         return made, found
 
     def _counting_pays(self, table: GrowingTable) -> bool:
@@ -127,13 +126,14 @@ class Denying:
         seconds = rows * living * PLAIN_PAIR / cores()
         return seconds < MOST_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
 
-    def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray) -> None:
+    def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray, pairs: np.ndarray) -> None:
         """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that
-        hold."""
+        hold. ``pairs`` of rows are known to show some of them."""
         slots, alive = self.atoms.slots, np.asarray(table.alive)
         self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
         self.edges = self.atoms.edges(self.ledger.signatures)
         self.ledger.tell(signatures, None, slots)
+        self.ledger.see_pairs(self.cells, *pairs.T)
         self.ledger.sample(self.cells, np.flatnonzero(alive))
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
@@ -168,7 +168,7 @@ class Denying:
         elif self.ledger.counted and self._wanted is None and table.living > 2 * self.judged_at:
             self.judged_at = table.living
             if not self._counting_pays(table):
-                self._find_witnesses(table, self.ledger.signatures[self.ledger.holds])
+                self._find_witnesses(table, self.ledger.signatures[self.ledger.holds], np.zeros((0, 2), np.int64))
         return self._changed(before, gone, came)
 
     def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

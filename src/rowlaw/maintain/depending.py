@@ -19,6 +19,7 @@ from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
 from rowlaw.kernels.differences import holds_any
 from rowlaw.maintain.cells import Cells, column_slots
+from rowlaw.maintain.first import FirstDependencies, first_dependencies
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import Proof, Prover
 from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
@@ -71,15 +72,15 @@ class Depending:
             self.goals += [Goal(Target(a, b, down), nothing, empty) for a, b in combinations(columns, 2) for down in (False, True)]
 
     @staticmethod
-    def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls) -> Depending:
-        """Find the laws of the table as it is."""
+    def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls, first: FirstDependencies | None = None) -> Depending:
+        """Find the laws of the table as it is, or take them from what discovery has found."""
+        found = first or first_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls)
         names = [name for name in table.names if name != table.row_id]
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
         made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
-        alive = np.asarray(table.alive)
-        made.ledger.sample(cells, np.flatnonzero(alive))
+        made.ledger.see_pairs(cells, *found.pairs.T)
         made._refine(np.arange(len(made.ledger)))
-        made._converse(table, alive, set())
+        made._converse(table, np.asarray(table.alive), found.proven)
         return made
 
     # Laws

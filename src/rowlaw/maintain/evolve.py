@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
 from rowlaw.discovery.together import Dependency, listed
 from rowlaw.discovery.vacuous import not_vacuous, sets_not_vacuous
 from rowlaw.engine.local.engine import LocalEngine
-from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.denials import Changed, Denying
 from rowlaw.maintain.depending import Depending
+from rowlaw.maintain.first import check_complete, first_dependencies
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.living import known_rows
 from rowlaw.maintain.protocol import UpkeepOptions
@@ -47,7 +48,6 @@ from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.implication import is_trivial, minimal
 from rowlaw.rules.model import Column, Denial, Key, Kind, Rule
 from rowlaw.rules.outcomes import ANY
-from rowlaw.search.hypergraph import MOST_SETS
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -140,20 +140,22 @@ class Evolution:
         self._table, self._known_rows = table, cast("KnownRows | None", None)
 
     @classmethod
-    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress) -> Self:
+    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None) -> Self:
         """Discover the rules of the table as it is."""
+        limit = deadline or Deadline()
         parts, judge = Parts(table.names), Judge()
         views: dict[bool, tuple[Atoms, EvidenceSet]] = {}
         others: set[Kind] = set(options.kinds) - {"dc"}
         if others and options.error:
             parts.tolerant = _tolerant(table, options)
         elif others:
-            with progress.phase("dependencies"):
-                parts.uniques = Uniques.create(table, options.nulls) if "key" in others else None
-                parts.depending = Depending.create(table, others, options.nulls) if others - {"key"} else None
+            first = first_dependencies(table, others, options.nulls, deadline=limit, progress=progress)
+            with progress.phase("evidence"):
+                parts.uniques = Uniques.create(table, options.nulls, first=first) if "key" in others else None
+                parts.depending = Depending.create(table, others, options.nulls, first) if others - {"key"} else None
         if "dc" in options.kinds:
             space = predicate_space(LocalEngine(table.relation()).statistics, options.space)
-            parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress)
+            parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress, deadline=limit)
             views[True] = found.atoms, found.evidence
             judge.denials = View.of(*views[True])
         if others:
@@ -303,9 +305,12 @@ class Evolution:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
         later = Unwritten(atoms, sets)
         found: dict[Name, Written] = {name: Written(later, i) for i, name in enumerate(_names(sets))}
-        if any(not p.same_column for p in atoms.predicates):
-            return {name: law for name, law in found.items() if not is_trivial(law.rule)}
-        return {**found}
+        # only rules that lead from one column to another and back can be trivial
+        crossing = np.array([not isinstance(s.right, Column) or s.left.name != s.right.name for s in atoms.slots.slots], bool)
+        doubtful = np.flatnonzero((self.denying.ops(sets)[:, crossing] != ANY).sum(axis=1) > 1) if crossing.any() else ()
+        names = list(found)
+        trivial = {names[i] for i in doubtful if is_trivial(found[names[i]].rule)}
+        return {name: law for name, law in found.items() if name not in trivial}
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> Happenings:
         """List the first rules, the best first."""
@@ -440,8 +445,7 @@ def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
     """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
     engine = LocalEngine(table.relation(), options.nulls)
     found = discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error)
-    if found.partial:  # nobody stops it but itself
-        raise RowlawError("MANY_RULES", most=MOST_SETS)
+    check_complete(Deadline(), found.partial)
     return found.rules
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -22,7 +22,18 @@ from rowlaw.search.hypergraph import MOST_SETS
 from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
+    from rowlaw.maintain.living import LivingRelation
     from rowlaw.maintain.table import GrowingTable
+
+
+def check_complete(limit: Deadline, partial: bool) -> None:
+    """Raise if discovery was cut short: a state keeps all rules that hold, or none."""
+    if limit.stopped and not limit.cause and not limit.interrupted:
+        raise RowlawError("STATE_LATE")
+    if limit.interrupted:
+        raise KeyboardInterrupt
+    if partial:
+        raise RowlawError("MANY_RULES", most=MOST_SETS)
 
 
 @dataclass(frozen=True)
@@ -47,9 +58,14 @@ class RecordingEngine(LocalEngine):
         return found
 
     @property
-    def pairs(self) -> np.ndarray:
-        """All of them, ``int32[pairs, 2]``."""
-        return np.concatenate(self.recorded) if self.recorded else np.zeros((0, 2), np.int32)
+    def table_pairs(self) -> np.ndarray:
+        """All of them as rows of the table, ``int64[pairs, 2]``; a row that breaks a rule about single rows does so beside any other."""
+        rows = cast("LivingRelation", self.relation).table_rows.astype(np.int64)
+        pairs = rows[np.concatenate(self.recorded)] if self.recorded else np.zeros((0, 2), np.int64)
+        alone = pairs[:, 0] == pairs[:, 1]
+        if alone.any():
+            pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
+        return pairs[pairs[:, 0] != pairs[:, 1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +80,11 @@ class FirstDependencies:
         """The minimal keys, as words."""
         found = [goal.sets for goal in self.goals.first if goal.target == Target()]
         return found[0] if found else np.zeros((0, word_count(self.goals.columns)), np.uint64)
+
+    @property
+    def proven(self) -> set[tuple[Target, bytes]]:
+        """Everything that holds: a target, and the words of a set of columns."""
+        return {(goal.target, s.tobytes()) for goal in (*self.goals.first, *self.goals.second) for s in goal.sets}
 
 
 def first_dependencies(
@@ -83,8 +104,7 @@ def first_dependencies(
     goals = Goals(names, frozenset(kinds), limit)
     with limit.watched():
         found = Exact(engine, goals, progress or Progress(quiet=True)).run("auto")
-    if found.partial:
-        raise RowlawError("MANY_RULES", most=MOST_SETS)
+    check_complete(limit, found.partial)
     if not engine.recorded and relation.rows > 1:  # all pairs were compared: some of them have to be named
         engine.neighbours(names)
-    return FirstDependencies(goals, relation.table_rows[engine.pairs].astype(np.int64))
+    return FirstDependencies(goals, engine.table_pairs)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.relation.known import KnownRows
 from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, describe, write_dictionary
@@ -91,13 +90,6 @@ class LivingRelation(Relation):
 
     def row_labels(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
         return self._table.row_names(self.table_rows[np.asarray(rows, np.int64)])
-
-
-def living_engine(table: GrowingTable, alive: np.ndarray, nulls: Nulls) -> tuple[LocalEngine, np.ndarray]:
-    """An engine for the rows that are alive, and the row of the table that each of its rows is."""
-    rows = np.flatnonzero(alive).astype(np.int32)
-    relation = table.relation() if len(rows) == table.living else table.relation(rows)
-    return LocalEngine(relation, nulls), rows
 
 
 def known_rows(table: GrowingTable, nulls: Nulls) -> KnownRows:

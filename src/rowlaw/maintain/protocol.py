@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, get_args
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.errors import RowlawError
 from rowlaw.maintain.rulebook import Packed, Terms
 from rowlaw.maintain.store import Reader, Writer
@@ -79,8 +80,8 @@ class Evolution(Protocol):
         """The rules it was created with."""
 
     @classmethod
-    def create(cls, table: GrowingTable, options: Any, progress: Progress) -> Self:
-        """Discover the rules of the table as it is."""
+    def create(cls, table: GrowingTable, options: Any, progress: Progress, deadline: Deadline | None = None) -> Self:
+        """Discover the rules of the table as it is, before the deadline."""
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Evolved:
         """Follow a batch that the table has taken in. ``table.relabelled`` says which columns have new labels."""

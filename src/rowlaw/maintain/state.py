@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.discover import default_kinds
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.arrays import FileArray
@@ -83,6 +84,7 @@ class Laws:
         constants: float | None = None,
         operators_of: Mapping[str, str] | None = None,
         predicates: Sequence[str | Predicate] | None = None,
+        time_limit: float | None = None,
         session: SparkSession | None = None,
         progress: bool = True,
         evolution: type[Evolution] | None = None,
@@ -100,6 +102,8 @@ class Laws:
             The column that names the rows: unique, never null, and not part of any rule. Without one, rows are deleted by all their values.
         kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of, predicates
             As in :func:`rowlaw.discover`. The predicate space is that of the first table, from here on.
+        time_limit
+            Seconds after which nothing is made: a state keeps all rules that hold, or none.
         """
         space = SpaceOptions.of(
             operators_of=operators_of,
@@ -116,13 +120,14 @@ class Laws:
         Store.check_vacant(path)
         source = open_source(table, columns=wanted, types=types, session=session, **reading)
         store = Store.create(path)
-        with store.writing() as writer:
+        limit = Deadline.after(time_limit)
+        with limit.interruptible(), limit.watched(), store.writing() as writer:
             with shown.phase("read"):
                 relation = encode(source, row_id=row_id, session=session)
             with relation:
                 grown = GrowingTable.of(relation, scales=_scales(relation, space), others=columns is not None)
             laws = cls(store, evolution=evolution)
-            evolved = laws._evolution_type.create(grown, options, shown)
+            evolved = laws._evolution_type.create(grown, options, shown, limit)
             book = Rulebook()
             for entry in _entries(evolved.first, 0, book):
                 book.add(entry)
