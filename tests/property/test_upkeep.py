@@ -51,6 +51,12 @@ class Memory:
 
     keep_or_array = array
 
+    def private(self, name):
+        return self.array(name).copy()
+
+    def keep(self, name):
+        assert name in self
+
     def __contains__(self, name):
         return self.prefix + name in self.kept
 

@@ -324,7 +324,7 @@ class Denying:
         return self.atoms.accepted(sets)
 
     def save(self, writer: Writer) -> None:
-        """Write rules and evidence. Indexes are made again from the table when they are needed."""
+        """Write rules, evidence and indexes."""
         facts = {
             "space": [pack_predicate(p) for p in self.space],
             "nulls": self.atoms.slots.nulls,
@@ -335,6 +335,7 @@ class Denying:
         writer.array("sets", self.sets)
         for name, array in self.ledger.arrays().items():
             writer.array(f"ledger-{name}", array.copy())
+        self.prover.save(writer.under("indexes"))
 
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Denying:
@@ -344,6 +345,7 @@ class Denying:
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
         made = Denying(space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
         made._wanted = facts["wanted"]
+        made.prover.load(reader.under("indexes"))
         return made
 
     def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:

@@ -269,13 +269,16 @@ class Depending:
         self.prover = Prover(self.cells, self.ledger)
 
     def save(self, writer: Writer) -> None:
-        """Write laws and evidence."""
+        """Write laws, evidence and indexes."""
         slots = self.cells.slots
         writer.json(
             "facts", {"kinds": sorted(self.kinds), "columns": self.names, "nulls": slots.nulls, "ordered": bool(slots.ordered.all())}
         )
         writer.array("sets", np.concatenate([goal.sets for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
         writer.array("numbers", np.array([len(goal.sets) for goal in self.goals], np.int64))
+        writer.array("edges", np.concatenate([goal.edges for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
+        writer.array("edge-numbers", np.array([len(goal.edges) for goal in self.goals], np.int64))
+        self.prover.save(writer.under("indexes"))
         for name, array in self.ledger.arrays().items():
             writer.array(f"ledger-{name}", array.copy())
 
@@ -284,11 +287,11 @@ class Depending:
         facts = reader.json("facts")
         cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
         made = Depending(facts["kinds"], cells, Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False))
-        outcomes, differing = made._differing(np.flatnonzero(made.ledger.holds))
-        ends = np.cumsum(reader.array("numbers")).tolist()
-        for goal, first, last in zip(made.goals, [0, *ends], ends, strict=False):
-            goal.edges = minimal_edges(_edges(goal.target, outcomes, differing))
-            goal.sets = reader.array("sets")[first:last].copy()
+        sets = np.split(reader.array("sets").copy(), np.cumsum(reader.array("numbers"))[:-1])
+        edges = np.split(reader.array("edges").copy(), np.cumsum(reader.array("edge-numbers"))[:-1])
+        for number, goal in enumerate(made.goals):
+            goal.sets, goal.edges = sets[number], edges[number]
+        made.prover.load(reader.under("indexes"))
         return made
 
     def _check(self, alive: np.ndarray) -> None:

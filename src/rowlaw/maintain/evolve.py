@@ -151,7 +151,7 @@ class Evolution:
         elif others:
             first = first_dependencies(table, others, options.nulls, deadline=limit, progress=progress)
             with progress.phase("evidence"):
-                parts.uniques = Uniques.create(table, options.nulls, first=first) if "key" in others else None
+                parts.uniques = Uniques.create(table, options.nulls, quota=options.index_quota, first=first) if "key" in others else None
                 parts.depending = Depending.create(table, others, options.nulls, first) if others - {"key"} else None
         if "dc" in options.kinds:
             space = predicate_space(LocalEngine(table.relation()).statistics, options.space)
@@ -192,6 +192,12 @@ class Evolution:
     def non_keys(self) -> list[tuple[str, ...]]:
         """The maximal sets of columns that are not unique."""
         return self.uniques.maximal_non if self.uniques is not None else []
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the last batch took: rules proposed by searches, rules that all rows had to prove, and pairs of rows compared."""
+        parts = [part for part in (self.denying, self.uniques, self.depending) if part is not None]
+        return {name: sum(getattr(part, name) for part in parts) for name in ("candidates", "validations", "pairs")}
 
     @property
     def nbytes(self) -> int:
@@ -297,20 +303,25 @@ class Evolution:
         """The sets of atoms that names stand for."""
         return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
 
-    def _written(self, sets: np.ndarray) -> dict[Name, Law]:
-        """Rules by the sets that they stand for; where nobody has to look at them, not written down yet."""
+    def _written(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
+        """Rules by the sets that they stand for; where nobody has to look at them, not written down yet.
+
+        ``trivial``: which of them true on any table, if that is known.
+        """
         assert self.denying is not None
         atoms = self.denying.atoms
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
         later = Unwritten(atoms, sets)
         found: dict[Name, Written] = {name: Written(later, i) for i, name in enumerate(_names(sets))}
+        if trivial is not None:
+            return {name: law for (name, law), left_out in zip(found.items(), trivial.tolist(), strict=True) if not left_out}
         # only rules that lead from one column to another and back can be trivial
         crossing = np.array([not isinstance(s.right, Column) or s.left.name != s.right.name for s in atoms.slots.slots], bool)
         doubtful = np.flatnonzero((self.denying.ops(sets)[:, crossing] != ANY).sum(axis=1) > 1) if crossing.any() else ()
         names = list(found)
-        trivial = {names[i] for i in doubtful if is_trivial(found[names[i]].rule)}
-        return {name: law for name, law in found.items() if name not in trivial}
+        contradicting = {names[i] for i in doubtful if is_trivial(found[names[i]].rule)}
+        return {name: law for name, law in found.items() if name not in contradicting}
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> Happenings:
         """List the first rules, the best first."""
@@ -362,7 +373,7 @@ class Evolution:
             self.depending.renumber(table, numbers)
 
     def save(self, writer: Writer) -> None:
-        """Write rules and evidence. Indexes are made from the table when they are first needed."""
+        """Write rules, evidence and indexes."""
         space = {"columns": self.options.space.columns, **self.options.space.settings}
         writer.json(
             "options",
@@ -375,6 +386,9 @@ class Evolution:
             },
         )
         self._save_list(writer)
+        if self.denying is not None:
+            names = _names(self.denying.chosen) if self._by_sets else ()
+            writer.array("trivial", np.array([name not in self._denials for name in names], bool))
         self.judge.save(writer.under("judge"))
         if self.denying is not None:
             self.denying.save(writer.under("denials"))
@@ -414,8 +428,10 @@ class Evolution:
         )
         made = cls(options, parts, judge, table)
         made._given = saved["given"]
-        made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
         made._load_list(reader)
+        if parts.denying is not None:
+            made._denials = made._written(parts.denying.chosen, reader.array("trivial"))
+        made._together.restore(made._dependencies if set(options.kinds) - {"dc"} else (), made._breakable, made._numbers)
         return made
 
     def _load_list(self, reader: Reader) -> None:

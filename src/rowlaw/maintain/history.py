@@ -34,6 +34,7 @@ class BatchRecord:
     added: int
     removed: int
     rules: int
+    counts: Mapping[str, int] | None = None  # violations of chosen rules
 
 
 @dataclass(frozen=True, slots=True)

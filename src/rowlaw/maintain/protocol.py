@@ -15,6 +15,7 @@ from rowlaw.maintain.store import Reader, Writer
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
+from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Kind, Nulls
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -28,6 +29,8 @@ class UpkeepOptions:
     nulls: Nulls = "unknown"
     error: float = 0.0
     space: SpaceOptions = field(default_factory=SpaceOptions)
+    index_quota: int | None = None  # columns to index for keys: Swan section III-D
+    rules: RuleSet | None = None  # chosen ones, which are counted; nothing is searched then
 
     def __post_init__(self) -> None:
         bad = next((kind for kind in self.kinds if kind not in KINDS), None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from rowlaw.maintain.select import Agreement, Price, cheapest_keys
 from rowlaw.rules.model import Column, Op
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 from rowlaw.spark.jobs import DriverThreads, cores
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.store import Reader, Writer
 
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
 KIND_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
@@ -343,6 +346,40 @@ class Prover:
             self._kinds_seen[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
         fresh, others = self._kinds_seen[columns, key]
         return CALL + rows * (2 * TAKE + fresh * others * KIND_PAIR)
+
+    def save(self, writer: Writer) -> None:
+        """Write the indexes and the estimates that they were chosen by."""
+        facts: dict[str, Any] = {
+            "keys": [[key, index.save(writer.under(f"key-{key:x}"))] for key, index in self.keys.items()],
+            "kinds": [[*kind, index.save(writer.under(f"kind-{kind[0]:x}-{kind[1]:x}"))] for kind, index in self.kinds.items()],
+            "chains": list(self.chains),
+            "kinds_seen": [[*kind, *estimate] for kind, estimate in self._kinds_seen.items()],
+        }
+        for order, chain in self.chains.items():
+            chain.save(writer.under(f"chain-{order[0]}-{order[1]}-{order[2]:d}"))
+        if self._agreement is not None:
+            facts["agreement"] = self._agreement.rows
+            writer.array("agreement-masks", self._agreement.masks)
+            writer.array("agreement-shares", self._agreement.shares)
+        writer.json("indexes", facts)
+
+    def load(self, reader: Reader) -> None:
+        """Take the indexes that were saved, with the rows that came since."""
+        facts, unknown = reader.json("indexes"), self.cells.slots.unknown
+        for key, saved in facts["keys"]:
+            self.keys[key] = EqualityIndex.load(reader.under(f"key-{key:x}"), saved, self.cells, unknown=unknown)
+        for columns, key, saved in facts["kinds"]:
+            self.kinds[columns, key] = KindIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
+        for index in self._indexes:
+            known = index.kinds.rows if isinstance(index, KindIndex) else index.rows
+            index.take(self.cells, np.arange(known, self.cells.rows))
+        for first, second, along in facts["chains"]:
+            chain = self.chains[first, second, along] = ChainIndex(Op.GE, Op.LE if along else Op.GE)
+            known = chain.load(reader.under(f"chain-{first}-{second}-{along:d}"))
+            chain.extend(*self._points((first, second, along), np.arange(known, self.cells.rows)))
+        self._kinds_seen = {(columns, key): (fresh, others) for columns, key, fresh, others in facts["kinds_seen"]}
+        if "agreement" in facts:
+            self._agreement = Agreement(reader.array("agreement-masks"), reader.array("agreement-shares"), facts["agreement"])
 
     def _check(self, alive: np.ndarray) -> None:
         """Every invariant of every index."""

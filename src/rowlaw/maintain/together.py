@@ -6,7 +6,7 @@ constraints that are new, or that have all columns of a law that came or went, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -43,6 +43,13 @@ class Together:
         }
         before, self._kept = self._kept, {rule: None for rule, news in self._news.items() if news}
         return before.keys() ^ self._kept.keys()
+
+    def restore(self, dependencies: Sequence[Dependency], names: Callable[[], Iterable[object]], listed: Container[object]) -> None:
+        """Go on from a list: what is in it is news, and what is not in it was none."""
+        self._keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
+        self._news = {rule: rule in listed for rule in dependencies}
+        self._kept = {rule: None for rule, news in self._news.items() if news}
+        self._said = {name: name not in listed for name in names()} if dependencies else {}
 
     @property
     def dependencies(self) -> list[Dependency]:

@@ -1,8 +1,8 @@
 """Minimal uniques and maximal non-uniques under inserts and deletes: Swan (Abedjan, Quiane-Ruiz, Naumann, ICDE 2014).
 
 *Inserts* (section III): a few columns are indexed so that every minimal unique has one of them. The rows that agree with a new row on
-these columns are looked up once for all uniques, and each is a pair of rows whose difference set new uniques have to hit. *Deletes* (section
-IV): a maximal non-unique stays one as long as a pair of living rows agrees on it. A pair is kept for each; when a row of it is deleted, the
+these columns are looked up once for all uniques; each is a pair of rows whose difference set uniques have to hit. *Deletes* (section IV): a
+maximal non-unique stays one as long as a pair of living rows agrees on it. A pair is kept for each; when a row of it is deleted, the
 position lists of that row are looked at for another one.
 
 Where we differ: columns are chosen for an index by how often uniques have them times how many values they have (a frequent column of two
@@ -322,6 +322,8 @@ class Uniques:
         chosen = select_columns(uniques, selectivity.__getitem__)
         quota = self.quota if self.quota is not None else len(chosen) + SPARE
         self.indexed = chosen + [c for c in additional_columns(uniques, chosen, quota, selectivity) if c not in chosen]
+        for column in self.indexed:  # now, so that they are saved
+            self._list(column)
 
     def _list(self, column: int) -> EqualityIndex:
         """The position lists of a column, made when they are first needed."""
@@ -341,8 +343,10 @@ class Uniques:
             index.take(self.cells, inserted)
 
     def save(self, writer: Writer) -> None:
-        """Write uniques and difference sets; position lists are made again from the table."""
-        writer.json("facts", {"columns": self.names, "nulls": self.cells.slots.nulls, "quota": self.quota, "indexed": self.indexed})
+        """Write uniques, difference sets and position lists."""
+        lists = [[column, index.save(writer.under(f"list-{column}"))] for column, index in self.lists.items()]
+        facts = {"columns": self.names, "nulls": self.cells.slots.nulls, "quota": self.quota, "indexed": self.indexed}
+        writer.json("facts", {**facts, "lists": lists})
         writer.array("sets", self.sets)
         self.seen.save(writer)
 
@@ -353,6 +357,9 @@ class Uniques:
         seen = DifferingPairs.load(reader, cells)
         made = Uniques(cells, reader.array("sets").copy(), seen, facts["quota"], np.asarray(table.alive).copy())
         made.indexed = facts["indexed"]
+        for column, saved in facts["lists"]:
+            index = made.lists[column] = EqualityIndex.load(reader.under(f"list-{column}"), saved, cells, unknown=made.unknown)
+            index.take(cells, np.arange(index.rows, cells.rows))
         return made
 
     def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
