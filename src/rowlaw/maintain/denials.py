@@ -76,6 +76,8 @@ class Denying:
     judged_at: int = 0  # living rows when it was last judged whether counting pays
     edges: np.ndarray = field(init=False)
     prover: Prover = field(init=False)
+    candidates: int = field(init=False, default=0)  # rules that searches proposed during the last batch
+    validations: int = field(init=False, default=0)  # rules that all rows had to prove
     _wanted: bool | None = field(init=False, default=None)
     _search_seconds: float = field(init=False, default=0.0)  # that the last search took
 
@@ -148,6 +150,7 @@ class Denying:
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Changed:
         """Follow a batch that the table has taken in."""
         before = self.chosen
+        self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
         stayed = table.living - len(inserted)
         if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
@@ -235,7 +238,9 @@ class Denying:
         if proven:
             sets = without(sets, np.concatenate(proven))
         ops = self.ops(sets)
-        return sets[~proof.serves(self.prover.equal(ops), ops)]
+        left = sets[~proof.serves(self.prover.equal(ops), ops)]
+        self.candidates += len(left)
+        return left
 
     def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray) -> np.ndarray:
         """Ask the engine about rules that no index serves; those that hold."""
@@ -245,6 +250,7 @@ class Denying:
         sets = sets[[bool((edges & s).any(axis=1).all()) for s in sets]]
         if not len(sets):
             return sets
+        self.validations += len(sets)
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = RowEngine(relation, self.atoms.slots.nulls)
@@ -256,6 +262,11 @@ class Denying:
             pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
             self.ledger.see_pairs(self.cells, *pairs.T)
         return sets[[not len(found) for found in answers]]
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of rows that the last batch took comparing."""
+        return self.ledger.compared
 
     # Search
 

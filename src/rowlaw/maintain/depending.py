@@ -63,6 +63,7 @@ class Depending:
         self.kinds = frozenset(kinds) & {"fd", "od"}
         self.cells, self.ledger = cells, ledger
         self.prover = Prover(cells, ledger)
+        self.candidates = self.validations = 0  # laws that were proposed during the last batch, and those that all rows had to prove
         self.names = cells.names
         self.words = word_count(len(self.names))
         nothing, empty = np.zeros((0, self.words), np.uint64), np.zeros((1, self.words), np.uint64)
@@ -117,6 +118,7 @@ class Depending:
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Followed:
         """Follow a batch that the table has taken in."""
         before = self.laws
+        self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
         self.cells.append(table)
         self.prover.take(inserted, table.relabelled)
@@ -183,6 +185,7 @@ class Depending:
             if not asked:
                 return
             known, broken = self.ledger.holds, []
+            self.validations += sum(map(len, asked.values()))
             questions = [Question(context, tuple(target for target, _ in names)) for context, names in asked.items()]
             for names, answer in zip(asked.values(), ask(engine, contexts, questions, COUNTEREXAMPLES), strict=True):
                 for name, pairs in zip(names, answer, strict=True):
@@ -227,6 +230,7 @@ class Depending:
             kept = [i for i, s in enumerate(sets) if not served[i] and (goal.target, s.tobytes()) not in proven]
             names += [(goal.target, sets[i].tobytes()) for i in kept]
             lines.append(ops[kept])
+        self.candidates += len(names)
         return names, np.concatenate(lines)
 
     def _ops(self, target: Target, sets: np.ndarray) -> np.ndarray:
@@ -257,6 +261,11 @@ class Depending:
         return None
 
     # Compacting, saving, checking
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of rows that the last batch took comparing."""
+        return self.ledger.compared
 
     @property
     def nbytes(self) -> int:
