@@ -81,7 +81,8 @@ def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
     sort = "chosen" if laws.chosen else "minimal"
     shown = f"{top:,} of " if top is not None and top < len(rules) else ""
     batches = f"{laws.batch:,} batch{'' if laws.batch == 1 else 'es'} applied"
-    console.print(Text(f"\n{shown}{len(rules):,} {sort} rule{'' if len(rules) == 1 else 's'} of {laws.table.living:,} rows; {batches}", style="dim"), soft_wrap=True)
+    number = f"{shown}{len(rules):,} {sort} rule{'' if len(rules) == 1 else 's'}"
+    console.print(Text(f"\n{number} of {laws.table.living:,} rows; {batches}", style="dim"), soft_wrap=True)
     return console.text
 
 

@@ -65,7 +65,7 @@ def _same(a: Any, a_fields: Any, b: Any, b_fields: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _place(values: Any, fields: Any, tuples: Any, own: Any, table: Any) -> int:
+def _place(values: Any, fields: Any, tuples: Any, own: Any, table: Any) -> Any:
     """Where a table has the tuple whose fields ``own`` are the given values, or could have it."""
     mask = np.int64(len(table) - 1)
     i = np.int64(_hash(values, fields)) & mask

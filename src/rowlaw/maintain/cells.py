@@ -55,6 +55,10 @@ class Cells:
                 assert extra is not None
                 left[i], right[i] = len(self.names) + extra.left[number], len(self.names) + extra.right[number]
                 number += 1
+        # outcomes within a row never change; other columns that are computed may, and no index can be of them
+        self.stable = np.array(plain, bool) | self._own_rows
+        self._computed = len(extra.columns) if extra is not None else 0
+        self._index |= {f"#{i}": len(self.names) + i for i in range(self._computed)}
         greater = np.where(slots.ordered, HIGHER_CODE, DIFFERENT_CODE).astype(np.uint64)
         places = np.arange(len(slots))
         straight = np.array_equal(left, places) and np.array_equal(right, places)
@@ -82,6 +86,11 @@ class Cells:
     def column(self, name: str) -> int:
         """The place of a column's labels."""
         return self._index[name]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """A name for each column of the matrix: that of the table's column, or a number with ``#`` for what is computed."""
+        return (*self.names, *(f"#{i}" for i in range(self._computed)))
 
     @property
     def rows(self) -> int:

@@ -179,7 +179,8 @@ class ChainIndex:
 
     def load(self, reader: Reader) -> int:
         """Take the large chains from the files; the number of the first row that is not in them."""
-        self.main = self._saved = Chains(*(reader.array(name) for name in ("x", "y", "rows")), reader.array("starts").copy())
+        starts = reader.array("starts").copy()  # written to where a row is put in
+        self.main = self._saved = Chains(reader.array("x"), reader.array("y"), reader.array("rows"), starts)
         return int(self.main.rows.max(initial=-1)) + 1
 
     def _check(self) -> None:

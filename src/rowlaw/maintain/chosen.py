@@ -343,10 +343,9 @@ def _empty(width: int, tuples: int) -> Folded:
     """A folded table with room for so many tuples and some more."""
     room = tuples + spare(tuples)
     slots = 1 << (LOADED * room).bit_length()
-    column, table = np.zeros(room, np.int32), np.zeros(slots, np.int32)
-    return Folded(
-        np.zeros((room, width), np.int32), column, *(x.copy() for x in (column, table, table, column, table, column)), np.zeros(1, np.int64)
-    )
+    shapes: dict[str, tuple[int, ...]] = {"tuples": (room, width), "weights": (room,), "rows": (room,), "table": (slots,)}
+    shapes |= {"s_table": (slots,), "s_next": (room,), "t_table": (slots,), "t_next": (room,)}
+    return Folded(**{name: np.zeros(shape, np.int32) for name, shape in shapes.items()}, used=np.zeros(1, np.int64))
 
 
 def _turned(p: Predicate) -> Predicate:

@@ -165,7 +165,7 @@ class Denying:
             there[inserted] = False
             gone = self._delete(table, there, deleted)
         if len(inserted):
-            came = self._insert(alive, inserted)
+            came = self._insert(table, alive, inserted)
         if self.error > 0 and (len(inserted) or len(deleted)):
             self._approximate(table.living)
         elif self.ledger.counted and self._wanted is None and table.living > 2 * self.judged_at:
@@ -174,7 +174,7 @@ class Denying:
                 self._find_witnesses(table, self.ledger.signatures[self.ledger.holds], np.zeros((0, 2), np.int64))
         return self._changed(before, gone, came)
 
-    def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges that came with new rows, and a pair for each."""
         known = self.ledger.holds
         self.ledger.begin()
@@ -192,8 +192,8 @@ class Denying:
             sets = self._unproven(proof, proven)
             if not len(sets):
                 break
-            self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
-            proven.append(sets)
+            asked = self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
+            proven += [sets[~asked], self._ask(table, alive, sets[asked])]
             self._note_edges()
             fresh = self.ledger.since(known)
             self._refine(known, fresh)

@@ -7,14 +7,13 @@ rows are looked up by the prover, as for denial constraints, and what deletes ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rowlaw.engine.local.contexts import Contexts, ask
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
 from rowlaw.kernels.differences import holds_any
@@ -129,7 +128,7 @@ class Depending:
             there[inserted] = False
             gone = self._delete(table, there)
         if len(inserted):
-            came = self._insert(alive, inserted)
+            came = self._insert(table, alive, inserted)
         after = self.laws
         evidence = [(came, self.ledger.shown(came)), (gone, shown[gone])]
         found = Followed()
@@ -141,7 +140,7 @@ class Depending:
                 found.added[law] = self._witness(name, evidence, (1, 0))
         return found
 
-    def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
+    def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
         """The places of signatures that came with new rows."""
         before = known = self.ledger.holds
         proof, proven = Proof(), set[Name]()
@@ -149,8 +148,9 @@ class Depending:
             names, ops = self._unproven(proof, proven)
             if not names:
                 return self.ledger.since(before)
-            self.prover.prove_batch(ops, inserted, alive, proof)
-            proven.update(names)
+            asked = self.prover.prove_batch(ops, inserted, alive, proof)
+            proven.update(name for name, is_asked in zip(names, asked, strict=True) if not is_asked)
+            proven |= self._ask(table, alive, [names[i] for i in np.flatnonzero(asked)])
             self._refine(self.ledger.since(known))
             known = self.ledger.holds
 
@@ -172,30 +172,42 @@ class Depending:
 
     def _converse(self, table: GrowingTable, alive: np.ndarray, proven: set[Name]) -> None:
         """Have what the search proposes validated on all rows, until nothing is broken."""
+        asking = self._asking(table, alive)
+        while True:
+            names = [(goal.target, s.tobytes()) for goal, sets in self._listed() for s in sets]
+            names = [name for name in names if name not in proven]
+            if not names:
+                return
+            known = self.ledger.holds
+            proven |= asking(names)
+            self._refine(self.ledger.since(known))
+
+    def _ask(self, table: GrowingTable, alive: np.ndarray, names: Sequence[Name]) -> set[Name]:
+        """Those laws that hold on all rows; pairs that break the others become evidence."""
+        return self._asking(table, alive)(names) if names else set()
+
+    def _asking(self, table: GrowingTable, alive: np.ndarray) -> Callable[[Sequence[Name]], set[Name]]:
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = LocalEngine(relation, self.cells.slots.nulls)
-        contexts = Contexts(relation, self.cells.slots.nulls, self.names)
-        while True:
+
+        def ask(names: Sequence[Name]) -> set[Name]:
             asked: dict[tuple[int, ...], list[Name]] = {}
-            for goal, sets in self._listed():
-                for s, columns in zip(sets, unpack(sets), strict=True):
-                    if (name := (goal.target, s.tobytes())) not in proven:
-                        asked.setdefault(tuple(columns), []).append(name)
-            if not asked:
-                return
-            known, broken = self.ledger.holds, []
-            self.validations += sum(map(len, asked.values()))
-            questions = [Question(context, tuple(target for target, _ in names)) for context, names in asked.items()]
-            for names, answer in zip(asked.values(), ask(engine, contexts, questions, COUNTEREXAMPLES), strict=True):
-                for name, pairs in zip(names, answer, strict=True):
-                    if len(pairs):
-                        broken.append(pairs)
-                    else:
-                        proven.add(name)
+            contexts = unpack(np.array([np.frombuffer(members, np.uint64) for _, members in names]))
+            for name, context in zip(names, contexts, strict=True):
+                asked.setdefault(tuple(context), []).append(name)
+            self.validations += len(names)
+            questions = [Question(context, tuple(target for target, _ in some)) for context, some in asked.items()]
+            answers = engine.ask(self.names, questions, COUNTEREXAMPLES)
+            found: list[tuple[Name, np.ndarray]] = []
+            for some, answer in zip(asked.values(), answers, strict=True):
+                found += [(name, pairs.rows) for name, pairs in zip(some, answer, strict=True)]
+            broken = [pairs for _, pairs in found if len(pairs)]
             if broken:
                 self.ledger.see_pairs(self.cells, *rows[np.concatenate(broken)].T)
-                self._refine(self.ledger.since(known))
+            return {name for name, pairs in found if not len(pairs)}
+
+        return ask
 
     # Search
 

@@ -290,8 +290,9 @@ class Uniques:
 
     def _agreeing(self, sets: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which sets of columns are unique, and pairs of living rows that agree on the others."""
-        if not sets.any(axis=1).all():  # any two rows agree on no columns at all
-            return sets.any(axis=1), np.flatnonzero(alive)[None, :2]
+        empty = (sets == 0).all(axis=1)
+        if empty.any():  # any two rows agree on no columns at all
+            return ~empty, np.flatnonzero(alive)[None, :2]
         has = members(sets, len(self.names))[:, self._many_first]
         order = np.lexsort(np.packbits(has, axis=1).T[::-1])[::-1]  # neighbours have their first columns in common
         columns = self._many_first[np.nonzero(has[order])[1]]
