@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rowlaw.deadline import Deadline
@@ -11,7 +12,7 @@ from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.goals import Dependencies
-from rowlaw.discovery.levels import discover_levels
+from rowlaw.discovery.levels import PAIRS, SAMPLE, discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.result import Discovery
 from rowlaw.engine.open import open_local
@@ -52,7 +53,10 @@ def discover(
     strategy: Strategy = "auto",
     sample_partners: int = PARTNERS,
     sample_efficiency: float = EFFICIENCY,
+    level_sample: int = SAMPLE,
+    level_pairs: int = PAIRS,
     seed: int = 0,
+    non_keys: bool = False,
     time_limit: float | None = None,
     session: SparkSession | None = None,
     progress: bool = True,
@@ -92,6 +96,10 @@ def discover(
         How the strategies ``"sample"`` and ``"hydra"`` choose pairs: random partners of each row, and the new evidences for each pair
         compared below which focused sampling gives a column up. The same seed gives the same pairs. These change how long a run
         takes, never what it finds.
+    level_sample, level_pairs
+        How the strategy ``"levels"`` samples (HyOD): rows to begin with, and pairs that join them for each broken dependency.
+    non_keys
+        Also find the maximal sets of columns that are not unique, as ``non_keys`` of the result; with ``error=0`` and the kind ``key``.
     time_limit
         Seconds after which what is proven so far is returned, marked as ``partial``; reading and ranking are part of them. Ctrl-C does the
         same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses then, and of very many rules only the
@@ -125,6 +133,11 @@ def discover(
             raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
     if not 0 <= error < 1:
         raise RowlawError("BAD_OPTION", option="error", value=error, problem="a share, 0 or more and less than 1")
+    if non_keys and ("key" not in kinds or error):
+        raise RowlawError("BAD_OPTION", option="non_keys", value=True, problem="they are what exact keys leave: use the kind key, error 0")
+    for option, value in (("level_sample", level_sample), ("level_pairs", level_pairs)):
+        if value < 1:
+            raise RowlawError("BAD_OPTION", option=option, value=value, problem="1 or more")
     if strategy not in get_args(Strategy):
         raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=f"use {', '.join(get_args(Strategy))}")
     shown = Progress(quiet=not progress)
@@ -138,7 +151,17 @@ def discover(
             return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
         try:
             return run(
-                engine, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
+                engine,
+                options,
+                kinds=kinds,
+                error=error,
+                top=top,
+                strategy=strategy,
+                deadline=deadline,
+                progress=shown,
+                sample=sample,
+                levels=(level_sample, level_pairs),
+                non_keys=non_keys,
             )
         finally:
             engine.close()
@@ -160,8 +183,10 @@ def run(
     deadline: Deadline | None = None,
     progress: Progress | None = None,
     sample: SampleOptions | None = None,
+    levels: tuple[int, int] = (SAMPLE, PAIRS),
+    non_keys: bool = False,
 ) -> Discovery:
-    """Discover on a table that is open already."""
+    """Discover on a table that is open already. ``levels``: the sample size and the number of pairs of HyOD."""
     shown = progress or Progress(quiet=True)
     limit = deadline or Deadline()
     sampling = sample or SampleOptions()
@@ -171,7 +196,7 @@ def run(
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
             space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
         if set(kinds) - {"dc"}:
-            listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown)
+            listing.dependencies = _dependencies(engine, kinds, error, strategy, limit, shown, levels)
         if "dc" in kinds:
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
@@ -179,11 +204,23 @@ def run(
                 engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
             )
         with shown.phase("rank"):
-            return listing.result(top, shown)
+            found = listing.result(top, shown)
+        known = listing.dependencies
+        counters = {"candidates": known.candidates, "validations": known.validations} if known is not None else {}
+        columns = [c.name for c in engine.statistics.columns if c.name != engine.statistics.row_id]
+        if not non_keys or known is None or known.key_sets is None:
+            return replace(found, counters=counters)
+        return replace(found, counters=counters, non_keys=tuple(known.non_keys(columns)) if engine.rows > 1 else ())
 
 
 def _dependencies(
-    engine: DiscoveryEngine, kinds: Sequence[Kind], error: float, strategy: Strategy, deadline: Deadline, progress: Progress
+    engine: DiscoveryEngine,
+    kinds: Sequence[Kind],
+    error: float,
+    strategy: Strategy,
+    deadline: Deadline,
+    progress: Progress,
+    levels: tuple[int, int],
 ) -> Dependencies:
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
         chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
@@ -194,7 +231,16 @@ def _dependencies(
         found.strategy, found.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
         columns = [c.name for c in engine.statistics.columns if c.name != engine.statistics.row_id]
-        by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=None if "od" in kinds else ())
+        by_levels = discover_levels(
+            engine,
+            deadline=deadline,
+            progress=progress,
+            columns=columns,
+            ordered=None if "od" in kinds else (),
+            size=levels[0],
+            pairs=levels[1],
+        )
+        found.candidates, found.validations = found.candidates + by_levels.checked, found.validations + by_levels.validated
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []
     found.partial = deadline.stopped

@@ -33,6 +33,8 @@ class Discovery(RuleSet):
     total: int = 0  # rules found; `top` may have cut the list
     folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that merely restate it
     near_misses: tuple[NearMiss, ...] = ()
+    non_keys: tuple[tuple[str, ...], ...] | None = None  # maximal sets of columns that are not unique, if they were asked for
+    counters: Mapping[str, int] = field(default_factory=dict)  # candidates and validations
     removed: Mapping[str, float] = field(default_factory=dict)  # id -> g3, for approximate keys, functional and order dependencies
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,6 +49,8 @@ class Discovery(RuleSet):
             "partial": self.partial,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "total": self.total,
+            "counters": dict(self.counters),
+            **({"non_keys": [list(names) for names in self.non_keys]} if self.non_keys is not None else {}),
             "rules": [
                 {
                     **r.to_dict(),

@@ -188,7 +188,8 @@ class Laws:
 
     def __repr__(self) -> str:
         with self._lock:
-            return f"Laws({self.path!r}: {len(self._rulebook):,} rules of {self.table.living:,} rows, batch {self.batch})"
+            rules = f"{len(self.counts):,} chosen" if self.chosen else f"{len(self._rulebook):,}"
+            return f"Laws({self.path!r}: {rules} rules of {self.table.living:,} rows, batch {self.batch})"
 
     @property
     def path(self) -> str:
