@@ -45,7 +45,7 @@ class Rediscovery:
         self.first = Happenings([], [], [])
 
     @classmethod
-    def create(cls, table, options, progress):
+    def create(cls, table, options, progress, deadline=None):
         space = predicate_space(RelationStatistics(table.relation()), options.space)
         made = cls(space, options.nulls, options.error, {}, 0)
         made.first = made._add(made._found(table))

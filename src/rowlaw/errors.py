@@ -49,6 +49,11 @@ class Place:
         return f"{head}  | {shown}\n  | {' ' * column}{'^' * min(width, max(1, 120 - column))}"
 
 
+_FEWER_RULES = (
+    "leave columns out (--columns), keep fewer kinds (--kinds key,fd), compare fewer columns (--no-cross), "
+    "or keep chosen rules only: rowlaw discover SOURCE --rules laws.yaml, then rowlaw init STATE SOURCE --rules laws.yaml"
+)
+
 # condition -> (message, exit code). Messages are one sentence of cause and, where there is one, a remedy.
 CONDITIONS: dict[str, tuple[str, int]] = {
     # rules
@@ -67,7 +72,8 @@ CONDITIONS: dict[str, tuple[str, int]] = {
         "among {columns:,} columns more than {most:,} pairs share values: use --no-cross (cross=False), fewer columns or a higher overlap",
         BAD_INPUT,
     ),
-    "MANY_RULES": ("more than {most:,} minimal rules, too many to keep: name fewer columns, or use --no-cross (cross=False)", BAD_INPUT),
+    "MANY_RULES": ("more than {most:,} minimal rules, too many to keep; " + _FEWER_RULES, BAD_INPUT),
+    "STATE_LATE": ("the time limit passed before all rules were found, and nothing was written; " + _FEWER_RULES, RUN_FAILED),
     "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
     "UNKNOWN_PARAMETER": ("{function}() has no parameter {name!r}{hint}", BAD_INPUT),
     # output

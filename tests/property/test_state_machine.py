@@ -24,6 +24,17 @@ from tests.rediscovery import Rediscovery
 from tests.strategies import nulls
 
 COLUMNS = {"a": pa.int64(), "b": pa.int64(), "c": pa.string(), "d": pa.float64()}
+WIDE = [f"w{i}" for i in range(12)]
+CHOSEN = {
+    "key": "key (a, b)",
+    "fd": "fd (c) -> a",
+    "od": "od {c}: a ~ b",
+    "across": "not (s.a = t.b and s.d < t.d)",
+    "order": "not (s.a < t.b and s.d > t.d)",
+    "row": "not (s.a > s.b)",
+    "literal": "not (s.a = t.a and s.c = 'x' and t.b > 1)",
+    "lists": "od [a, b] -> [d]",
+}
 VALUES = {
     "a": st.one_of(st.integers(0, 3), st.integers(0, 3), st.none(), st.integers(-(2**40), 2**40)),
     "b": st.one_of(st.integers(0, 3), st.integers(0, 3), st.none()),
@@ -31,6 +42,8 @@ VALUES = {
     # ever smaller ones: they all want labels in one gap
     "d": st.one_of(st.sampled_from([0.0, 0.5, 1.0, float("nan")]), st.integers(1, 60).map(lambda k: 0.5**k), st.floats(-2, 2)),
 }
+COLUMNS |= dict.fromkeys(WIDE, pa.int64())
+VALUES |= {name: st.one_of(st.integers(0, 1 + i % 3), st.none()) for i, name in enumerate(WIDE)}
 
 
 class Killed(BaseException):
@@ -49,26 +62,29 @@ class States(RuleBasedStateMachine):
 
     evolution = None  # the one that users get
     choices = st.just(("dc",))  # of kinds
+    rules = None  # chosen ones
+    spaces = st.booleans().map(lambda cross: {"cross": cross})
+    column_lists = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
+    most_rows = 5
 
     @initialize(
         data=st.data(),
         meaning=nulls(),
         named=st.booleans(),
-        cross=st.booleans(),
-        columns=st.lists(st.sampled_from(list(COLUMNS)), min_size=1, max_size=3, unique=True),
         labels=st.sampled_from([192, 2**31 - 1]),  # so few that they are given out anew now and then
     )
-    def create(self, data, meaning, named, cross, columns, labels):
-        self.kinds = data.draw(self.choices)
-        cross = cross and self.kinds == ("dc",)  # from scratch, the space would follow the rows
+    def create(self, data, meaning, named, labels):
+        self.kinds, columns = data.draw(self.choices), data.draw(self.column_lists)
+        # from scratch, the space would follow the rows
+        space = data.draw(self.spaces) if self.kinds == ("dc",) else {"cross": False}
         self.saved, dictionary.LABELS = dictionary.LABELS, labels
         self.folder = Path(tempfile.mkdtemp())
         self.columns, self.nulls, self.named = columns, meaning, named
         self.rows, self.next_id = {}, 0  # id -> values; ids exist even where the state does not know them
         self.batches = 0
         self.last = None
-        first = self.arrow(self.added(data.draw(some_rows(columns, 5))))
-        options = SpaceOptions(cross=cross)
+        first = self.arrow(self.added(data.draw(some_rows(columns, self.most_rows))))
+        options = SpaceOptions(**space)
         with encode(open_source(first), row_id="id" if named else None) as relation:
             self.space = predicate_space(RelationStatistics(relation), options)
         Laws.create(
@@ -77,8 +93,9 @@ class States(RuleBasedStateMachine):
             row_id="id" if named else None,
             kinds=self.kinds,
             nulls=meaning,
-            cross=cross,
+            rules=self.rules,
             progress=False,
+            **space,
             evolution=self.evolution,
         )
         self.laws = Laws.open(self.folder / "state", evolution=self.evolution)
@@ -181,13 +198,16 @@ class States(RuleBasedStateMachine):
         values = {c: [row[i] for row in self.rows.values()] for i, c in enumerate(self.columns)}
         found = [_one(r.rule) for r in self.laws.rules]
         assert len(found) == len(set(found))
-        if self.kinds == ("dc",):
+        if self.rules is not None:
+            assert self.laws.counts == {r.id: naive.count(r.rule, values, self.nulls) for r in self.laws.rules}
+            assert self.laws.trajectory[-1]["key"] == self.laws.counts["key"]
+        elif self.kinds == ("dc",):
             assert set(found) == {canonical(d) for d in naive.minimal_denials(values, self.space, self.nulls)}
         else:
             row_id = "id" if self.named else None
             fresh = discover(self.arrow(self.rows), kinds=self.kinds, nulls=self.nulls, cross=False, row_id=row_id, progress=False)
             assert set(found) == {_one(r.rule) for r in fresh}
-        if "key" in self.kinds:
+        if "key" in self.kinds and self.rules is None:
             keys = naive.minimal_keys(values, self.nulls)
             assert {frozenset(key) for key in self.laws.keys} == {frozenset(key.columns) for key in keys}
         grown = self.laws.table
@@ -205,7 +225,7 @@ class States(RuleBasedStateMachine):
                 living[event.id] = event.rule
             else:
                 assert living.pop(event.id) == event.rule
-        assert living == {r.id: r.rule for r in self.laws.rules}
+        assert living == {r.id: r.rule for r in self.laws.rules if self.rules is None}
         assert [b.number for b in self.laws.history.batches] == list(range(self.batches + 1))
 
     def teardown(self):
@@ -222,12 +242,45 @@ class AllStates(States):
     choices = st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(lambda kinds: tuple(k for k in KINDS if k in kinds))
 
 
+class CrossStates(States):
+    """Comparisons across columns, within a row and with literals."""
+
+    spaces = st.fixed_dictionaries({"overlap": st.just(0.0), "single_row": st.booleans(), "constants": st.sampled_from([None, 0.4])})
+    column_lists = st.lists(st.sampled_from("abd"), min_size=2, max_size=2, unique=True)
+    most_rows = 4
+
+
+class WideStates(States):
+    """Twelve columns."""
+
+    choices = st.sampled_from([("key",), ("fd",), ("key", "fd", "od")])
+    column_lists = st.just(WIDE)
+
+
+class ChosenStates(States):
+    """Chosen rules, which are counted."""
+
+    rules = CHOSEN
+    column_lists = st.just(["a", "b", "c", "d"])
+    most_rows = 8
+
+
 def _one(rule):
     """One of a denial constraint and its exchange."""
     return canonical(rule) if isinstance(rule, Denial) else rule
 
 
-@pytest.mark.parametrize("machine", [SlowStates, States, AllStates], ids=["rediscovery", "evolution", "kinds"])
+MACHINES = {
+    "rediscovery": SlowStates,
+    "evolution": States,
+    "kinds": AllStates,
+    "across": CrossStates,
+    "twelve columns": WideStates,
+    "chosen rules": ChosenStates,
+}
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 def test_states(machine, monkeypatch):
     monkeypatch.setattr(table, "DEAD_SHARE", 0.3)  # compacts more often
     monkeypatch.setattr(store, "_sync", lambda path: None)  # nobody cuts the power

@@ -51,6 +51,12 @@ class Memory:
 
     keep_or_array = array
 
+    def private(self, name):
+        return self.array(name).copy()
+
+    def keep(self, name):
+        assert name in self
+
     def __contains__(self, name):
         return self.prefix + name in self.kept
 
@@ -89,8 +95,10 @@ def play(table, at, batches, start, follow):
 @contextmanager
 def ways(way):
     """``keys``, ``kinds``, ``chains``: these indexes are taken whatever they cost, so that few rows see them too. ``threads``: keys and
-    kinds, looked at in threads."""
+    kinds, looked at in threads. ``across``: equalities across columns; ``asked``: no index serves anything, and the engine is asked."""
     saved = (
+        prover.PAIR,
+        prover.MOST_KINDS,
         denials.FEW_ROWS,
         denials.MOST_SECONDS,
         prover.PLAIN_PAIR,
@@ -103,9 +111,13 @@ def ways(way):
     ledger.S_TILE, ledger.T_TILE, equality.SORTED = 2, 3, 1  # so that few rows are cut and sorted as many are
     if way != "counted":
         denials.FEW_ROWS, denials.MOST_SECONDS = 0, -1.0
-    if way in ("keys", "kinds", "chains", "threads"):
+    if way in ("keys", "kinds", "chains", "threads", "across", "asked"):
         prover.PLAIN_PAIR, prover.CALL, prover.FETCH = 1.0, 1e-9, -1.0 if way == "chains" else 1.0
-    if way in ("kinds", "chains"):
+    if way == "across":
+        prover.PAIR = -1.0
+    if way == "asked":
+        prover.MOST_KINDS = 0
+    if way in ("kinds", "chains", "across", "asked"):
         prover.cheapest_keys = lambda wanted, *_: ([], np.ones(len(wanted), bool))
     if way == "threads":
         prover.THREAD_SECONDS = -1.0
@@ -113,8 +125,8 @@ def ways(way):
         yield
     finally:
         ledger.S_TILE, ledger.T_TILE, equality.SORTED = sizes
-        denials.FEW_ROWS, denials.MOST_SECONDS = saved[:2]
-        prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys, prover.THREAD_SECONDS = saved[2:]
+        prover.PAIR, prover.MOST_KINDS, denials.FEW_ROWS, denials.MOST_SECONDS = saved[:4]
+        prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys, prover.THREAD_SECONDS = saved[4:]
 
 
 def follows(history, options, expected, **choices):
@@ -165,14 +177,14 @@ def denials_expected(nulls, error=0.0):
     return expected
 
 
-@pytest.mark.parametrize("way", ["counted", "as it pays", "keys", "kinds", "chains", "threads"])
+@pytest.mark.parametrize("way", ["counted", "as it pays", "keys", "kinds", "chains", "threads", "asked"])
 @given(history=histories(max_columns=4), nulls=nulls())
 def test_denial_constraints(way, history, nulls):
     with ways(way):
         follows(history, UpkeepOptions(("dc",), nulls, 0.0, SpaceOptions(cross=False)), denials_expected(nulls))
 
 
-@pytest.mark.parametrize("way", ["counted", "keys", "kinds"])
+@pytest.mark.parametrize("way", ["counted", "keys", "kinds", "across", "asked"])
 @settings(max_examples=30)
 @given(history=histories(max_rows=6, max_columns=2), nulls=nulls(), together=st.booleans(), single_row=st.booleans())
 def test_across_columns(way, history, nulls, together, single_row):

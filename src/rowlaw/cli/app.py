@@ -111,6 +111,7 @@ def discover(
         str, typer.Option("--strategy", help="auto, pairs or sample; hydra (dc) or levels (fd, od): as published. All find the same rules.")
     ] = "auto",
     sampling: options.Sample,
+    non_keys: Annotated[bool, typer.Option("--non-keys", help="Also list the maximal sets of columns that are not unique.")] = False,
     time_limit: Annotated[
         float | None, typer.Option("--time-limit", help="Seconds after which what is proven is shown.", show_default="none")
     ] = None,
@@ -132,6 +133,7 @@ def discover(
         "row_id": options.names(row_id),
         "strategy": strategy,
         "time_limit": time_limit,
+        "non_keys": non_keys,
         **space.parameters(),
         **asdict(sampling),
         **table.reading(),
@@ -302,6 +304,43 @@ def export(
 
     given = {"table": table, "row_id": options.names(row_id), "types": options.pairs(types, "--types"), "nulls": options.meaning(nulls)}
     run_export(rules, to, dialect=dialect, out=out, options=given)
+
+
+Questions = Annotated[str, typer.Argument(help="A rule file (YAML), or the folder of a state.")]
+
+
+@app.command(epilog="Example: rowlaw implies laws.yaml 'od [week] -> [month]' 'fd (day) -> month'")
+def implies(
+    rules: Questions,
+    rule: Annotated[list[str], typer.Argument(help="The rules that are asked about.")],
+    format: options.Format = "table",
+    out: options.Out = None,
+) -> None:
+    """Say whether rules follow from others, without looking at any data.
+
+    Exit code 0: all of them follow. 1: some do not, or the rules do not decide it.
+    """
+    options.chosen(format, "--format", options.FORMATS)
+    options.outputs(out)
+    from rowlaw.cli.questions import implies as answer
+
+    raise typer.Exit(answer(rules, rule, format=format, out=out))
+
+
+@app.command("order-by", epilog="Example: rowlaw order-by laws.yaml 'month, week, price desc'")
+def order_by(
+    rules: Questions,
+    columns: Annotated[str, typer.Argument(help="A sort list: 'month, week desc'.")],
+    also: Annotated[str | None, typer.Option("--also", help="Further columns that may be used: a,b.")] = None,
+    format: options.Format = "table",
+    out: options.Out = None,
+) -> None:
+    """Give the shortest sort list that orders the rows as the given one does, by the rules alone."""
+    options.chosen(format, "--format", options.FORMATS)
+    options.outputs(out)
+    from rowlaw.cli.questions import order_by as answer
+
+    answer(rules, columns, options.names(also) or [], format=format, out=out)
 
 
 @app.command("import", epilog="Example: rowlaw import metanome_results.txt --out laws.yaml")

@@ -64,6 +64,9 @@ def run(
 
 def _lines(change: Change) -> Iterator[str]:
     yield change.summary
+    for one in change.chosen:
+        if one.new or one.resolved:
+            yield from (f"  {line}" for line in one.lines())
     for event in change.events[:SHOWN]:
         yield from (f"  {line}" for line in event.lines())
     if len(change.events) > SHOWN:

@@ -74,6 +74,8 @@ def _text(found: Discovery, out: str | None, everything: bool) -> str:
         for miss in found.near_misses:
             misses.add_row(f"{miss.violations:,}", Text(str(miss.rule)))
         console.print(misses)
+    for names in found.non_keys or ():
+        console.print(Text(f"not unique: {', '.join(names)}"), soft_wrap=True)
     took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in found.seconds.items())
     partial = ", stopped early: what is listed is proven, others may be missing" if found.partial else ""
     over = f" over {counted(found.predicates, 'predicate')}" if found.predicates else ""

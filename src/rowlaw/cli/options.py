@@ -155,6 +155,8 @@ class Sample:
     sample_efficiency: Annotated[
         float, _sample("--sample-efficiency", help="New evidences per pair below which focused sampling gives a column up.")
     ] = 0.005
+    level_sample: Annotated[int, _sample("--level-sample", help="Rows that --strategy levels begins with (HyOD).", min=1)] = 100
+    level_pairs: Annotated[int, _sample("--level-pairs", help="Pairs that join them for each broken law (HyOD's n).", min=1)] = 10
     seed: Annotated[int, _sample("--seed", help="The same seed gives the same sample.", min=0)] = 0
 
 

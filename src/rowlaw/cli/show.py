@@ -47,10 +47,21 @@ def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys
         "total": len(rules),
         "rules": [named.to_dict() for named in rules.rules[:top]],
     }
+    if laws.chosen:
+        counts = laws.counts
+        found["rules"] = [{**rule, "violations": counts[rule["id"]]} for rule in found["rules"]]
     if history:
         past = laws.history
         found["batches"] = [
-            {"batch": b.number, "id": b.id, "at": b.at.isoformat(), "inserted": b.inserted, "deleted": b.deleted, "rules": b.rules}
+            {
+                "batch": b.number,
+                "id": b.id,
+                "at": b.at.isoformat(),
+                "inserted": b.inserted,
+                "deleted": b.deleted,
+                "rules": b.rules,
+                **({"violations": dict(b.counts)} if b.counts is not None else {}),
+            }
             for b in past.batches
         ]
         found["history"] = [event.to_dict() for event in _events(past, rule)]
@@ -62,15 +73,17 @@ def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys
 
 def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
     """The rules as a table, and a line about the state."""
-    rules = laws.rules
+    rules, counts = laws.rules, laws.counts
     console = Page(out, WIDE)
-    table = Table("rule", "kind", "law", box=None, pad_edge=False, header_style="bold")
+    table = Table("rule", "kind", *(["violations"] if laws.chosen else []), "law", box=None, pad_edge=False, header_style="bold")
     for named in rules.rules[:top]:
-        table.add_row(named.id, named.kind, Text(str(named.rule)))
+        table.add_row(named.id, named.kind, *([f"{counts[named.id]:,}"] if laws.chosen else []), Text(str(named.rule)))
     console.print(table)
+    sort = "chosen" if laws.chosen else "minimal"
     shown = f"{top:,} of " if top is not None and top < len(rules) else ""
     batches = f"{laws.batch:,} batch{'' if laws.batch == 1 else 'es'} applied"
-    console.print(Text(f"\n{shown}{len(rules):,} minimal rules of {laws.table.living:,} rows; {batches}", style="dim"), soft_wrap=True)
+    number = f"{shown}{len(rules):,} {sort} rule{'' if len(rules) == 1 else 's'}"
+    console.print(Text(f"\n{number} of {laws.table.living:,} rows; {batches}", style="dim"), soft_wrap=True)
     return console.text
 
 
@@ -91,7 +104,7 @@ def explain(state: str, id: str, *, format: str, out: str | None) -> None:
 def _events(past: History, rule: str | None) -> tuple[Event, ...]:
     """What happened to all rules, or to one."""
     events = past.events if rule is None else past.of(rule)
-    if rule is not None and not events:
+    if rule is not None and not events and not any(batch.counts and rule in batch.counts for batch in past.batches):
         raise RowlawError("UNKNOWN_RULE", id=rule, hint=": no rule of this state ever had it")
     return events
 
@@ -101,7 +114,7 @@ def _history(past: History, rule: str | None) -> str:
     lines = []
     for batch in past.batches:
         mine = [event for event in events if event.batch.number == batch.number]
-        if rule is not None and not mine:
+        if rule is not None and not mine and not (batch.counts and rule in batch.counts):
             continue
         name = f" ({batch.id})" if batch.id is not None else ""
         lines.append(
@@ -109,6 +122,8 @@ def _history(past: History, rule: str | None) -> str:
         )
         for event in mine:
             lines += [f"  {line}" for line in event.lines()]
+        for id, violations in (batch.counts or {}).items():
+            lines += [f"  {id}: {violations:,} violation{'' if violations == 1 else 's'}"] if rule in (None, id) else []
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from rowlaw.cli import options
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     for command, example in (
-        (init, "rowlaw init people.state people.csv --row-id id"),
+        (init, "rowlaw init people.state people.csv --row-id id; chosen rules: rowlaw init people.state people.csv --rules laws.yaml"),
         (apply, "rowlaw apply people.state --insert new.csv --delete gone.csv --batch-id 2024-05-01"),
         (show, "rowlaw show people.state --history"),
         (watch, "rowlaw watch people.state --source-folder incoming --every 10"),
@@ -26,6 +26,15 @@ def init(
     error: options.Error = 0.0,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", help="Keep the rules of this file only, and count the violations of each after every batch.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", help="Seconds after which nothing is made.", show_default="none", min=0)
+    ] = None,
+    index_quota: Annotated[
+        int | None, typer.Option("--index-quota", help="Columns to index for keys, if fewer are not needed (Swan).", min=0)
+    ] = None,
     *,
     table: options.Table,
     space: options.Space,
@@ -34,7 +43,10 @@ def init(
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make a state: discover the laws of a table, and keep both in a folder that batches of rows can be applied to."""
+    """Make a state: discover the laws of a table, and keep both in a folder that batches of rows can be applied to.
+
+    With --rules nothing is discovered: the state keeps these rules and the exact count of violations of each.
+    """
     options.chosen(format, "--format", options.FORMATS)
     options.outputs(out)
     from rowlaw.predicates.space import OVERLAP
@@ -42,8 +54,11 @@ def init(
     chosen: dict[str, Any] = {
         "kinds": options.kinds(kinds),
         "error": error,
-        "nulls": options.meaning(nulls) or "unknown",
+        "nulls": options.meaning(nulls),
         "row_id": options.names(row_id),
+        "rules": rules,
+        "time_limit": time_limit,
+        "index_quota": index_quota,
         **space.parameters(),
         **({} if space.overlap is not None else {"overlap": OVERLAP}),
         **table.reading(),

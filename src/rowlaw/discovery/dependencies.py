@@ -82,7 +82,7 @@ class Exact:
         self.deadline = goals.deadline
         self.progress = progress
         self.differences = Differences(engine.sample(), engine.nulls, goals.names, ordered=bool(goals.second))
-        self.rounds = 0
+        self.rounds = self.candidates = self.validations = 0
         self.complete = False  # whether all pairs have been compared: then what the search finds is proven
         self.why = ""
 
@@ -101,7 +101,10 @@ class Exact:
                 self._find(goals, strategy)
         rules, late = self.goals.rules(proven=self.complete)
         partial = self.deadline.stopped or bool(late)
-        return Dependencies(rules, "pairs" if self.complete else "sample", self.why + late, partial, self.rounds)
+        found = Dependencies(rules, "pairs" if self.complete else "sample", self.why + late, partial, self.rounds)
+        found.candidates, found.validations = self.candidates, self.validations
+        found.key_sets = next((goal.sets for goal in self.goals.first if goal.kind == "key" and not partial), None)
+        return found
 
     def _validate_those_of_sample(self, strategy: Strategy) -> Dependencies:
         """All laws of the sample first, then the conversation about all rows."""
@@ -180,6 +183,8 @@ class Exact:
             if not asked or self.deadline.passed:
                 return
             questions = [Question(context, tuple(goal.target for goal, _ in about)) for context, about in asked.items()]
+            self.candidates += sum(map(len, asked.values()))
+            self.validations += len(questions)
             learnt = []
             held, broken = Counter[int](), Counter[int]()
             answers = self.engine.ask(self.goals.names, questions, COUNTEREXAMPLES, self.deadline)

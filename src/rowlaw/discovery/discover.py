@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rowlaw.deadline import Deadline
@@ -14,7 +15,7 @@ from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.gain import Prior
 from rowlaw.discovery.goals import Dependencies
-from rowlaw.discovery.levels import discover_levels
+from rowlaw.discovery.levels import PAIRS, SAMPLE, discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.nearly import nearly_hold
 from rowlaw.discovery.result import Discovery
@@ -61,7 +62,10 @@ def discover(
     strategy: Strategy = "auto",
     sample_partners: int = PARTNERS,
     sample_efficiency: float = EFFICIENCY,
+    level_sample: int = SAMPLE,
+    level_pairs: int = PAIRS,
     seed: int = 0,
+    non_keys: bool = False,
     time_limit: float | None = None,
     session: SparkSession | None = None,
     engine: EngineName = "auto",
@@ -108,6 +112,10 @@ def discover(
         How the strategies ``"sample"`` and ``"hydra"`` choose pairs: random partners of each row, and the new evidences for each pair
         compared below which focused sampling gives a column up. The same seed gives the same pairs. These change how long a run
         takes, never what it finds.
+    level_sample, level_pairs
+        How the strategy ``"levels"`` samples (HyOD): rows to begin with, and pairs that join them for each broken dependency.
+    non_keys
+        Also find the maximal sets of columns that are not unique, as ``non_keys`` of the result; with ``error=0`` and the kind ``key``.
     time_limit
         Seconds after which what is proven so far is returned, marked as ``partial``; reading and ranking are part of them. Ctrl-C does the
         same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses then, and of very many rules only the
@@ -150,6 +158,11 @@ def discover(
             raise RowlawError("BAD_OPTION", option="kinds", value=kind, problem=f"use {', '.join(KINDS)}")
     if not 0 <= error < 1:
         raise RowlawError("BAD_OPTION", option="error", value=error, problem="a share, 0 or more and less than 1")
+    if non_keys and ("key" not in kinds or error):
+        raise RowlawError("BAD_OPTION", option="non_keys", value=True, problem="they are what exact keys leave: use the kind key, error 0")
+    for option, value in (("level_sample", level_sample), ("level_pairs", level_pairs)):
+        if value < 1:
+            raise RowlawError("BAD_OPTION", option=option, value=value, problem="1 or more")
     if strategy not in get_args(Strategy):
         raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=f"use {', '.join(get_args(Strategy))}")
     shown = Progress(quiet=not progress)
@@ -168,6 +181,7 @@ def discover(
             cells = opened.rows * len(opened.statistics.columns)
             budget = Budget.of(deadline, several=several, complete=all, cells=cells)
             choices: dict[str, Any] = {"kinds": kinds, "error": error, "top": top, "strategy": strategy, "sample": sample}
+            choices |= {"levels": (level_sample, level_pairs), "non_keys": non_keys}
             return run(opened, options, **choices, budget=budget, default=default, progress=shown)
         finally:
             opened.close()
@@ -191,10 +205,13 @@ def run(
     default: bool = False,
     progress: Progress | None = None,
     sample: SampleOptions | None = None,
+    levels: tuple[int, int] = (SAMPLE, PAIRS),
+    non_keys: bool = False,
 ) -> Discovery:
     """Discover on a table that is open already. ``budget``: instead of a ``deadline`` alone, with shares of the time for each kind.
 
     ``default``: the list is for people, with laws that nearly hold and without those that hold only because nothing could break them.
+    ``levels``: the sample size and the number of pairs of HyOD.
     """
     shown = progress or Progress(quiet=True)
     shares = budget or Budget(deadline or Deadline(), shared=False)
@@ -207,15 +224,15 @@ def run(
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
             space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
         for some, share in _steps(kinds, shared=shares.shared):
-            found = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown)
-            listing.dependencies = found if listing.dependencies is None else listing.dependencies.with_more(found)
+            part = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown, levels)
+            listing.dependencies = part if listing.dependencies is None else listing.dependencies.with_more(part)
             if default and "fd" in some:
                 if time.monotonic() - began > PATIENCE:
-                    shown.say(_so_far(found.rules))
+                    shown.say(_so_far(part.rules))
                 with shown.phase("nearly"):
                     measured = Prior(engine).measured
                     stop = shares.part(NEARLY)
-                    listing.nearly = nearly_hold(engine, found.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
+                    listing.nearly = nearly_hold(engine, part.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
         if "dc" in kinds:
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
@@ -224,7 +241,13 @@ def run(
             )
         listing.searched = time.monotonic() - began
         with shown.phase("rank"):
-            return listing.result(top, shown)
+            found = listing.result(top, shown)
+        known = listing.dependencies
+        counters = {"candidates": known.candidates, "validations": known.validations} if known is not None else {}
+        columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
+        if not non_keys or known is None or known.key_sets is None:
+            return replace(found, counters=counters)
+        return replace(found, counters=counters, non_keys=tuple(known.non_keys(columns)) if engine.rows > 1 else ())
 
 
 def _so_far(rules: Sequence[Rule]) -> str:
@@ -256,6 +279,7 @@ def _dependencies(
     strings: bool,
     deadline: Deadline,
     progress: Progress,
+    levels: tuple[int, int],
 ) -> Dependencies:
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
         chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
@@ -271,7 +295,16 @@ def _dependencies(
     if {"fd", "od"} & set(kinds):
         columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
         sides = [name for name in columns if strings or engine.statistics.column(name).type in ORDERED_TYPES]
-        by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=sides if "od" in kinds else ())
+        by_levels = discover_levels(
+            engine,
+            deadline=deadline,
+            progress=progress,
+            columns=columns,
+            ordered=sides if "od" in kinds else (),
+            size=levels[0],
+            pairs=levels[1],
+        )
+        found.candidates, found.validations = found.candidates + by_levels.checked, found.validations + by_levels.validated
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []
     found.partial = deadline.stopped

@@ -36,6 +36,16 @@ class Dependencies:
     partial: bool = False
     rounds: int = 0
     errors: dict[Rule, float] = field(default_factory=dict)  # g3 of approximate rules
+    candidates: int = 0  # laws that were proposed and had to be proven
+    validations: int = 0  # questions to the engine about them
+    key_sets: np.ndarray | None = None  # all minimal keys, even those that no rows could break, as words; none if they are not known
+
+    def non_keys(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """The maximal sets of columns that are not unique: what the minimal hitting sets of the minimal keys leave out."""
+        assert self.key_sets is not None
+        everything = pack([range(len(names))], len(names))
+        found = unpack(everything & ~minimal_hitting_sets(Hypergraph(self.key_sets, len(names))).all)
+        return sorted((tuple(sorted(names[c] for c in line)) for line in found), key=lambda some: (len(some), some))
 
     def with_more(self, other: Dependencies) -> Dependencies:
         """What was found in two steps."""

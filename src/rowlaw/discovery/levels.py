@@ -66,12 +66,15 @@ def discover_levels(
     columns: Sequence[str] | None = None,
     ordered: Iterable[str] | None = None,
     sample: Sequence[int] | None = None,
+    size: int = SAMPLE,
+    pairs: int = PAIRS,
     seed: int = 0,
 ) -> Levels:
     """All minimal functional dependencies and order compatibilities, level by level.
 
     ``columns`` are those that may occur at all, ``ordered`` those that may be a side of an order compatibility; all if not given.
-    ``sample`` are the rows to begin with; if not given, ``SAMPLE`` random ones. They decide how long it takes, not what is found.
+    ``sample`` are the rows to begin with; if not given, ``size`` random ones. ``pairs`` of those that break a dependency join them, the
+    ones that agree on most columns. They decide how long it takes, not what is found.
 
     >>> import pyarrow as pa
     >>> from rowlaw.engine.open import open_local
@@ -88,8 +91,8 @@ def discover_levels(
         engine.statistics.column(name)  # an unknown name is an error here
     chosen = [index[name] for name in columns] if columns is not None else list(range(len(index)))
     sides = chosen if ordered is None else sorted({index[name] for name in ordered} & set(chosen))
-    rows = GrowingSample(engine.sample(), engine.nulls, SAMPLE, seed, sample)
-    found = _Run(engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), rows).result()
+    rows = GrowingSample(engine.sample(), engine.nulls, size, seed, sample)
+    found = _Run(engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), rows, pairs).result()
     found.fds, found.ods = not_vacuous(found.fds, engine.known_rows), not_vacuous(found.ods, engine.known_rows)
     return found
 
@@ -206,6 +209,7 @@ class _Run:
     progress: Progress
     lattice: _Lattice
     sample: GrowingSample
+    pairs: int  # of rows that join the sample for each broken dependency
 
     def result(self) -> Levels:
         found = Levels()
@@ -247,7 +251,7 @@ class _Run:
     def _on_all(self, asked: list[Candidates], phase: Phase) -> list[Answers | None]:
         """The engine's threads while the work is small; tasks of one Spark job, cut by context, when it is large."""
         workers = self.engine.workers_for(ROW_SECONDS * self.engine.rows * sum(1 + len(c) for c in asked))
-        work = self.sample.on_all(self.deadline, PAIRS, elsewhere=workers.session is not None)
+        work = self.sample.on_all(self.deadline, self.pairs, elsewhere=workers.session is not None)
         return self._answers(workers, work, asked, f"validate {sum(map(len, asked)):,} dependencies", phase)
 
     def _answers(self, workers: Workers, work: Checking, asked: list[Candidates], what: str, phase: Phase) -> list[Answers | None]:

@@ -37,6 +37,8 @@ class Discovery(RuleSet):
     alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that say the same in other columns
     folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that merely restate it
     near_misses: tuple[NearMiss, ...] = ()
+    non_keys: tuple[tuple[str, ...], ...] | None = None  # maximal sets of columns that are not unique, if they were asked for
+    counters: Mapping[str, int] = field(default_factory=dict)  # candidates and validations
     removed: Mapping[str, float] = field(default_factory=dict)  # id -> g3, for approximate keys, functional and order dependencies
     weak: frozenset[str] = frozenset()  # ids of rules that chance explains
 
@@ -57,6 +59,8 @@ class Discovery(RuleSet):
             "partial": self.partial,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "total": self.total,
+            "counters": dict(self.counters),
+            **({"non_keys": [list(names) for names in self.non_keys]} if self.non_keys is not None else {}),
             "rules": [
                 {
                     **r.to_dict(),

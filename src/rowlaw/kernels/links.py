@@ -111,6 +111,31 @@ def _linked(rows: Any, following: Any, alive: Any, begin: Any, s_rows: Any, t_ro
 
 
 @njit(cache=True, nogil=True)
+def meet_across(
+    cells: Any, how: Comparing, rows: Any, mine: int, other: int, is_s: bool, table: Any, following: Any, alive: Any, pages: Pages
+) -> Any:
+    """See rows with living rows whose value in column ``other``, by which they are linked, is theirs in column ``mine``."""
+    s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
+    columns, mask = np.array([mine]), np.int64(len(table) - 1)
+    for row in rows:
+        if how.unknown[0] and cells[row, mine] < 0:
+            continue
+        i = _group_start(cells, row, columns, mask)
+        while table[i] and cells[table[i] - 1, other] != cells[row, mine]:
+            i = (i + 1) & mask
+        t = np.int64(table[i]) - 1
+        while t >= 0:
+            if alive[t] and t != row:
+                s_rows[n], t_rows[n] = (row, t) if is_s else (t, row)
+                n += 1
+                if n == BLOCK:
+                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    n = 0
+            t = np.int64(following[t])
+    return _see(cells, how, s_rows, t_rows, n, pages)
+
+
+@njit(cache=True, nogil=True)
 def grouped(table: Any, following: Any, alive: Any, rows: Any, starts: Any) -> Any:
     """The living rows of each group that has two or more, group after group, and where groups begin; how many rows and groups."""
     n, groups = 0, 0

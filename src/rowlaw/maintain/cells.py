@@ -13,6 +13,7 @@ from rowlaw.kernels import upkeep as kernels
 from rowlaw.kernels.evidence import SLOTS
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Comparing
+from rowlaw.maintain.label_rows import LabelRows
 from rowlaw.maintain.living import dense
 from rowlaw.rules.model import Column, Nulls
 from rowlaw.rules.outcomes import CODE_BITS, DIFFERENT_CODE, HIGHER_CODE
@@ -34,19 +35,18 @@ def column_slots(names: Sequence[str], nulls: Nulls, *, ordered: bool) -> Slots:
 
 
 class Cells:
-    """``matrix[row, column]``: what the slots compare. Labels of columns are copied as they come; what slots compare besides them
-    (columns on different scales, values within a row, literals) is computed anew with every batch."""
+    """``matrix[row, column]``: what the slots compare. Mostly these are the labels of the table. What slots compare besides them (values
+    within a row, literals, columns on different scales) are outcomes in further columns, and then the matrix is a copy."""
 
     def __init__(self, slots: Slots, table: GrowingTable) -> None:
         self.slots = slots
         plain = [_plain(slot, table) for slot in slots.slots]
-        self.names = tuple(
-            dict.fromkeys(o.name for s, p in zip(slots.slots, plain, strict=True) if p for o in (s.left, s.right) if isinstance(o, Column))
-        )
+        self.names = table.compared_names
         self._index = {name: i for i, name in enumerate(self.names)}
         self._other = tuple(s for s, p in zip(slots.slots, plain, strict=True) if not p)
+        self._own_rows = all(not isinstance(s.right, Column) or s.left.row == s.right.row for s in self._other)
         left, right = np.zeros(len(slots), np.int64), np.zeros(len(slots), np.int64)
-        extra = self._computed(table)
+        extra = Slots(table.relation(), self._other, slots.nulls) if self._other else None
         number = 0
         for i, (slot, is_plain) in enumerate(zip(slots.slots, plain, strict=True)):
             if is_plain:
@@ -55,20 +55,27 @@ class Cells:
                 assert extra is not None
                 left[i], right[i] = len(self.names) + extra.left[number], len(self.names) + extra.right[number]
                 number += 1
+        # outcomes within a row never change; other columns that are computed may, and no index can be of them
+        self.stable = np.array(plain, bool) | self._own_rows
+        self._computed = len(extra.columns) if extra is not None else 0
+        self._index |= {f"#{i}": len(self.names) + i for i in range(self._computed)}
         greater = np.where(slots.ordered, HIGHER_CODE, DIFFERENT_CODE).astype(np.uint64)
         places = np.arange(len(slots))
         straight = np.array_equal(left, places) and np.array_equal(right, places)
         shift = (CODE_BITS * (places % SLOTS)).astype(np.uint64)
         self.how = Comparing(left, right, greater, shift, np.array([straight]), np.array([slots.unknown]))
-        self.rows = 0
         self._order = np.zeros(0, np.int64)
-        self._room = np.empty((0, len(self.names) + (len(extra.columns) if extra is not None else 0)), np.int32)
-        self.append(table)
+        self._label_rows = table.label_rows
+        self._copy: LabelRows | None = None
+        if extra is not None:
+            every = np.full((len(extra.columns), table.rows), -1, np.int32)
+            every[:, cast("LivingRelation", extra.relation).table_rows] = np.stack(extra.columns)
+            self._copy = LabelRows.of([*self._label_rows.matrix.T, *every])
 
     @cached_property
     def compared(self) -> list[list[int]]:
         """The columns of the matrix, those that are compared with each other together."""
-        groups = [{c} for c in range(self._room.shape[1])]
+        groups = [{c} for c in range(self.matrix.shape[1])]
         for a, b in zip(self.how.left.tolist(), self.how.right.tolist(), strict=True):
             one, other = (next(g for g in groups if c in g) for c in (a, b))
             if one is not other:
@@ -81,8 +88,17 @@ class Cells:
         return self._index[name]
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        """A name for each column of the matrix: that of the table's column, or a number with ``#`` for what is computed."""
+        return (*self.names, *(f"#{i}" for i in range(self._computed)))
+
+    @property
+    def rows(self) -> int:
+        return (self._copy or self._label_rows).rows
+
+    @property
     def matrix(self) -> np.ndarray:
-        return self._room[: self.rows]
+        return (self._copy or self._label_rows).matrix
 
     @property
     def nbytes(self) -> int:
@@ -90,28 +106,27 @@ class Cells:
 
     def append(self, table: GrowingTable, deleted: np.ndarray | None = None) -> None:
         """Take in the rows that have come, and labels that have changed. ``deleted`` rows will be looked at once more."""
-        before, self.rows = self.rows, table.rows
-        if self.rows > len(self._room):
-            room = np.empty((self.rows * 3 // 2, self._room.shape[1]), np.int32)
-            room[:before] = self._room[:before]
-            self._room = room
+        self._label_rows = table.label_rows
+        if self._copy is None:
+            return
+        before, labels = self._copy.rows, self._label_rows.matrix
         for i, name in enumerate(self.names):
-            first = 0 if name in table.relabelled else before
-            self._room[first : self.rows, i] = table.labels(name)[first:]
-        extra = self._computed(table, deleted)
-        if extra is not None:
-            rows = cast("LivingRelation", extra.relation).table_rows
-            for i, codes in enumerate(extra.columns):
-                self._room[before : self.rows, len(self.names) + i] = -1
-                self._room[rows, len(self.names) + i] = codes
-
-    def _computed(self, table: GrowingTable, deleted: np.ndarray | None = None) -> Slots | None:
-        if not self._other:
-            return None
+            if name in table.relabelled:
+                self._copy.replace(i, labels[:before, i])
+        fresh = np.arange(before, table.rows, dtype=np.int32)
+        if self._own_rows:  # what is compared within a row never changes
+            extra = Slots(table.relation(fresh), self._other, self.slots.nulls)
+            self._copy.append([*labels[before:].T, *extra.columns])
+            return
         relation = table.relation()
         if deleted is not None and len(deleted):
             relation = table.relation(np.sort(np.append(relation.table_rows, deleted)))
-        return Slots(relation, self._other, self.slots.nulls)
+        extra = Slots(relation, self._other, self.slots.nulls)
+        self._copy.append([*labels[before:].T, *np.full((len(extra.columns), len(fresh)), -1, np.int32)])
+        for i, codes in enumerate(extra.columns):
+            every = np.full(table.rows, -1, np.int32)
+            every[relation.table_rows] = codes
+            self._copy.replace(len(self.names) + i, every)
 
     def neighbourly(self, rows: np.ndarray) -> np.ndarray:
         """Rows in an order in which neighbours are alike: by the columns of fewest values first.

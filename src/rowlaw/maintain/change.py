@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,8 +11,48 @@ import pyarrow as pa
 
 from rowlaw.maintain.history import Events
 from rowlaw.rules import NamedRule, RuleSet
+from rowlaw.rules.model import Rule
 
 SHOWN = 10  # rules of each sort in a repr
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """What a batch did to a chosen rule: the exact count of its violations now, how many came and went, and some of them.
+
+    ``new_clashes`` and ``resolved_clashes`` are pairs of rows with their values, up to ten of each; for a rule about single rows one row.
+    """
+
+    id: str
+    rule: Rule
+    violations: int
+    new: int
+    resolved: int
+    new_clashes: Sequence[Sequence[Mapping[str, Any]]] = ()
+    resolved_clashes: Sequence[Sequence[Mapping[str, Any]]] = ()
+
+    def __str__(self) -> str:
+        return (
+            f"{self.id}: {self.violations:,} violation{'' if self.violations == 1 else 's'} (+{self.new:,} -{self.resolved:,}): {self.rule}"
+        )
+
+    def lines(self) -> Iterator[str]:
+        """In words, with the first clash of each sort."""
+        yield str(self)
+        for word, clashes in (("new", self.new_clashes), ("resolved", self.resolved_clashes)):
+            for row, values in zip("st", clashes[0] if clashes else (), strict=False):
+                yield f"    {word} {row}: " + ", ".join(f"{name} {'null' if v is None else v}" for name, v in values.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "rule": str(self.rule),
+            "violations": self.violations,
+            "new": self.new,
+            "resolved": self.resolved,
+            "new_clashes": [[dict(row) for row in clash] for clash in self.new_clashes],
+            "resolved_clashes": [[dict(row) for row in clash] for clash in self.resolved_clashes],
+        }
 
 
 @dataclass(frozen=True)
@@ -20,7 +60,8 @@ class Change:
     """The rules that a batch brought and took, and how many there are now.
 
     ``events`` say which rows show why. ``repeated``: the batch had been applied before, and nothing was done. ``quarantined``: rows that
-    were not taken in because they break a rule of the guard.
+    were not taken in because they break a rule of the guard. ``chosen``: what it did to each rule of a state that keeps chosen rules.
+    ``counters``: rules that were proposed (``candidates``), those that all rows had to prove (``validations``), and pairs of rows compared.
     """
 
     inserted: int
@@ -32,6 +73,8 @@ class Change:
     batch_id: str | None = None
     repeated: bool = False
     quarantined: pa.Table | None = field(default=None, repr=False)
+    chosen: Sequence[RuleChange] = ()
+    counters: Mapping[str, int] = field(default_factory=dict)
     _rules: Callable[[], RuleSet] = field(default=RuleSet, repr=False, compare=False)
 
     @property
@@ -41,6 +84,11 @@ class Change:
     @property
     def removed(self) -> list[NamedRule]:
         return [NamedRule(event.id, event.rule) for event in self.events.of("retired")]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The exact count of violations of each chosen rule."""
+        return {one.id: one.violations for one in self.chosen}
 
     @cached_property
     def rules(self) -> RuleSet:
@@ -55,6 +103,10 @@ class Change:
         held = f", {self.quarantined.num_rows:,} quarantined" if self.quarantined is not None and self.quarantined.num_rows else ""
         name = f"batch {self.batch}" + (f" ({self.batch_id})" if self.batch_id is not None else "")
         rows = f"+{self.inserted:,} -{self.deleted:,} rows{held}"
+        if self.chosen:
+            came, went = sum(one.new for one in self.chosen), sum(one.resolved for one in self.chosen)
+            now = sum(one.violations for one in self.chosen)
+            return f"{name}: {rows}; +{came:,} -{went:,} violations, {now:,} now; {sum(self.seconds.values()):.2f} s"
         born, retired = len(self.events.of("born")), len(self.events.of("retired"))
         return f"{name}: {rows}; +{born:,} -{retired:,} rules, {self.total:,} now; {sum(self.seconds.values()):.2f} s"
 
@@ -78,4 +130,6 @@ class Change:
             "batch_id": self.batch_id,
             "repeated": self.repeated,
             "quarantined": self.quarantined.num_rows if self.quarantined is not None else 0,
+            "counters": dict(self.counters),
+            **({"chosen": [one.to_dict() for one in self.chosen]} if self.chosen else {}),
         }

@@ -19,19 +19,18 @@ from rowlaw.deadline import Deadline
 from rowlaw.discovery.approximate import approximate_sets
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.denial import Denials, discover_denials
-from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.local.rows import RowEngine
-from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, loose_slots
+from rowlaw.maintain.first import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
 from rowlaw.maintain.rulebook import pack_predicate, read_predicate
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
 from rowlaw.search.bitsets import distinct, without
-from rowlaw.search.hypergraph import MOST_SETS, Hypergraph
+from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_hitting_sets, refine
 from rowlaw.spark.jobs import cores
 from rowlaw.stopping import NEVER
@@ -77,6 +76,8 @@ class Denying:
     judged_at: int = 0  # living rows when it was last judged whether counting pays
     edges: np.ndarray = field(init=False)
     prover: Prover = field(init=False)
+    candidates: int = field(init=False, default=0)  # rules that searches proposed during the last batch
+    validations: int = field(init=False, default=0)  # rules that all rows had to prove
     _wanted: bool | None = field(init=False, default=None)
     _search_seconds: float = field(init=False, default=0.0)  # that the last search took
 
@@ -93,13 +94,13 @@ class Denying:
         error: float = 0.0,
         counted: bool | None = None,
         progress: Progress | None = None,
+        deadline: Deadline | None = None,
     ) -> tuple[Denying, Denials]:
         """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
         cheaper."""
-        engine = LocalEngine(table.relation(), nulls)
-        found = discover_denials(engine, space, error=error, progress=progress)
-        if found.partial:  # nobody stops it but itself
-            raise RowlawError("MANY_RULES", most=MOST_SETS)
+        engine, limit = RecordingEngine(table.relation(), nulls), deadline or Deadline()
+        found = discover_denials(engine, space, error=error, progress=progress, deadline=limit)
+        check_complete(limit, found.partial)
         atoms = Atoms(loose_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
         cells = Cells(atoms.slots, table)
         made = Denying(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
@@ -115,7 +116,7 @@ class Denying:
                 made.ledger.settle(1)
             made._note_edges()
         else:
-            made._find_witnesses(table, found.evidence.signatures)
+            made._find_witnesses(table, found.evidence.signatures, engine.table_pairs)
         return made, found
 
     def _counting_pays(self, table: GrowingTable) -> bool:
@@ -127,13 +128,14 @@ class Denying:
         seconds = rows * living * PLAIN_PAIR / cores()
         return seconds < MOST_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
 
-    def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray) -> None:
+    def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray, pairs: np.ndarray) -> None:
         """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that
-        hold."""
+        hold. ``pairs`` of rows are known to show some of them."""
         slots, alive = self.atoms.slots, np.asarray(table.alive)
         self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
         self.edges = self.atoms.edges(self.ledger.signatures)
         self.ledger.tell(signatures, None, slots)
+        self.ledger.see_pairs(self.cells, *pairs.T)
         self.ledger.sample(self.cells, np.flatnonzero(alive))
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
@@ -148,6 +150,7 @@ class Denying:
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Changed:
         """Follow a batch that the table has taken in."""
         before = self.chosen
+        self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
         stayed = table.living - len(inserted)
         if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
@@ -162,16 +165,16 @@ class Denying:
             there[inserted] = False
             gone = self._delete(table, there, deleted)
         if len(inserted):
-            came = self._insert(alive, inserted)
+            came = self._insert(table, alive, inserted)
         if self.error > 0 and (len(inserted) or len(deleted)):
             self._approximate(table.living)
         elif self.ledger.counted and self._wanted is None and table.living > 2 * self.judged_at:
             self.judged_at = table.living
             if not self._counting_pays(table):
-                self._find_witnesses(table, self.ledger.signatures[self.ledger.holds])
+                self._find_witnesses(table, self.ledger.signatures[self.ledger.holds], np.zeros((0, 2), np.int64))
         return self._changed(before, gone, came)
 
-    def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges that came with new rows, and a pair for each."""
         known = self.ledger.holds
         self.ledger.begin()
@@ -189,8 +192,8 @@ class Denying:
             sets = self._unproven(proof, proven)
             if not len(sets):
                 break
-            self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
-            proven.append(sets)
+            asked = self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
+            proven += [sets[~asked], self._ask(table, alive, sets[asked])]
             self._note_edges()
             fresh = self.ledger.since(known)
             self._refine(known, fresh)
@@ -235,7 +238,9 @@ class Denying:
         if proven:
             sets = without(sets, np.concatenate(proven))
         ops = self.ops(sets)
-        return sets[~proof.serves(self.prover.equal(ops), ops)]
+        left = sets[~proof.serves(self.prover.equal(ops), ops)]
+        self.candidates += len(left)
+        return left
 
     def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray) -> np.ndarray:
         """Ask the engine about rules that no index serves; those that hold."""
@@ -245,6 +250,7 @@ class Denying:
         sets = sets[[bool((edges & s).any(axis=1).all()) for s in sets]]
         if not len(sets):
             return sets
+        self.validations += len(sets)
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = RowEngine(relation, self.atoms.slots.nulls)
@@ -256,6 +262,11 @@ class Denying:
             pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
             self.ledger.see_pairs(self.cells, *pairs.T)
         return sets[[not len(found) for found in answers]]
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of rows that the last batch took comparing."""
+        return self.ledger.compared
 
     # Search
 
@@ -324,7 +335,7 @@ class Denying:
         return self.atoms.accepted(sets)
 
     def save(self, writer: Writer) -> None:
-        """Write rules and evidence. Indexes are made again from the table when they are needed."""
+        """Write rules, evidence and indexes."""
         facts = {
             "space": [pack_predicate(p) for p in self.space],
             "nulls": self.atoms.slots.nulls,
@@ -335,6 +346,7 @@ class Denying:
         writer.array("sets", self.sets)
         for name, array in self.ledger.arrays().items():
             writer.array(f"ledger-{name}", array.copy())
+        self.prover.save(writer.under("indexes"))
 
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Denying:
@@ -344,6 +356,7 @@ class Denying:
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
         made = Denying(space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
         made._wanted = facts["wanted"]
+        made.prover.load(reader.under("indexes"))
         return made
 
     def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:

@@ -7,18 +7,18 @@ rows are looked up by the prover, as for denial constraints, and what deletes ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rowlaw.engine.local.contexts import Contexts, ask
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
 from rowlaw.kernels.differences import holds_any
 from rowlaw.maintain.cells import Cells, column_slots
+from rowlaw.maintain.first import FirstDependencies, first_dependencies
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import Proof, Prover
 from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
@@ -63,6 +63,7 @@ class Depending:
         self.kinds = frozenset(kinds) & {"fd", "od"}
         self.cells, self.ledger = cells, ledger
         self.prover = Prover(cells, ledger)
+        self.candidates = self.validations = 0  # laws that were proposed during the last batch, and those that all rows had to prove
         self.names = cells.names
         self.words = word_count(len(self.names))
         nothing, empty = np.zeros((0, self.words), np.uint64), np.zeros((1, self.words), np.uint64)
@@ -72,15 +73,15 @@ class Depending:
             self.goals += [Goal(Target(a, b, down), nothing, empty) for a, b in combinations(columns, 2) for down in (False, True)]
 
     @staticmethod
-    def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls) -> Depending:
-        """Find the laws of the table as it is."""
+    def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls, first: FirstDependencies | None = None) -> Depending:
+        """Find the laws of the table as it is, or take them from what discovery has found."""
+        found = first or first_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls)
         names = [name for name in table.names if name not in naming_only(table.row_id)]
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
         made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
-        alive = np.asarray(table.alive)
-        made.ledger.sample(cells, np.flatnonzero(alive))
+        made.ledger.see_pairs(cells, *found.pairs.T)
         made._refine(np.arange(len(made.ledger)))
-        made._converse(table, alive, set())
+        made._converse(table, np.asarray(table.alive), found.proven)
         return made
 
     # Laws
@@ -117,6 +118,7 @@ class Depending:
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Followed:
         """Follow a batch that the table has taken in."""
         before = self.laws
+        self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
         self.cells.append(table)
         self.prover.take(inserted, table.relabelled)
@@ -127,7 +129,7 @@ class Depending:
             there[inserted] = False
             gone = self._delete(table, there)
         if len(inserted):
-            came = self._insert(alive, inserted)
+            came = self._insert(table, alive, inserted)
         after = self.laws
         evidence = [(came, self.ledger.shown(came)), (gone, shown[gone])]
         found = Followed()
@@ -139,7 +141,7 @@ class Depending:
                 found.added[law] = self._witness(name, evidence, (1, 0))
         return found
 
-    def _insert(self, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
+    def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
         """The places of signatures that came with new rows."""
         before = known = self.ledger.holds
         proof, proven = Proof(), set[Name]()
@@ -147,8 +149,9 @@ class Depending:
             names, ops = self._unproven(proof, proven)
             if not names:
                 return self.ledger.since(before)
-            self.prover.prove_batch(ops, inserted, alive, proof)
-            proven.update(names)
+            asked = self.prover.prove_batch(ops, inserted, alive, proof)
+            proven.update(name for name, is_asked in zip(names, asked, strict=True) if not is_asked)
+            proven |= self._ask(table, alive, [names[i] for i in np.flatnonzero(asked)])
             self._refine(self.ledger.since(known))
             known = self.ledger.holds
 
@@ -170,29 +173,42 @@ class Depending:
 
     def _converse(self, table: GrowingTable, alive: np.ndarray, proven: set[Name]) -> None:
         """Have what the search proposes validated on all rows, until nothing is broken."""
+        asking = self._asking(table, alive)
+        while True:
+            names = [(goal.target, s.tobytes()) for goal, sets in self._listed() for s in sets]
+            names = [name for name in names if name not in proven]
+            if not names:
+                return
+            known = self.ledger.holds
+            proven |= asking(names)
+            self._refine(self.ledger.since(known))
+
+    def _ask(self, table: GrowingTable, alive: np.ndarray, names: Sequence[Name]) -> set[Name]:
+        """Those laws that hold on all rows; pairs that break the others become evidence."""
+        return self._asking(table, alive)(names) if names else set()
+
+    def _asking(self, table: GrowingTable, alive: np.ndarray) -> Callable[[Sequence[Name]], set[Name]]:
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = LocalEngine(relation, self.cells.slots.nulls)
-        contexts = Contexts(relation, self.cells.slots.nulls, self.names)
-        while True:
+
+        def ask(names: Sequence[Name]) -> set[Name]:
             asked: dict[tuple[int, ...], list[Name]] = {}
-            for goal, sets in self._listed():
-                for s, columns in zip(sets, unpack(sets), strict=True):
-                    if (name := (goal.target, s.tobytes())) not in proven:
-                        asked.setdefault(tuple(columns), []).append(name)
-            if not asked:
-                return
-            known, broken = self.ledger.holds, []
-            questions = [Question(context, tuple(target for target, _ in names)) for context, names in asked.items()]
-            for names, answer in zip(asked.values(), ask(engine, contexts, questions, COUNTEREXAMPLES), strict=True):
-                for name, pairs in zip(names, answer, strict=True):
-                    if len(pairs):
-                        broken.append(pairs)
-                    else:
-                        proven.add(name)
+            contexts = unpack(np.array([np.frombuffer(members, np.uint64) for _, members in names]))
+            for name, context in zip(names, contexts, strict=True):
+                asked.setdefault(tuple(context), []).append(name)
+            self.validations += len(names)
+            questions = [Question(context, tuple(target for target, _ in some)) for context, some in asked.items()]
+            answers = engine.ask(self.names, questions, COUNTEREXAMPLES)
+            found: list[tuple[Name, np.ndarray]] = []
+            for some, answer in zip(asked.values(), answers, strict=True):
+                found += [(name, pairs.rows) for name, pairs in zip(some, answer, strict=True)]
+            broken = [pairs for _, pairs in found if len(pairs)]
             if broken:
                 self.ledger.see_pairs(self.cells, *rows[np.concatenate(broken)].T)
-                self._refine(self.ledger.since(known))
+            return {name for name, pairs in found if not len(pairs)}
+
+        return ask
 
     # Search
 
@@ -227,6 +243,7 @@ class Depending:
             kept = [i for i, s in enumerate(sets) if not served[i] and (goal.target, s.tobytes()) not in proven]
             names += [(goal.target, sets[i].tobytes()) for i in kept]
             lines.append(ops[kept])
+        self.candidates += len(names)
         return names, np.concatenate(lines)
 
     def _ops(self, target: Target, sets: np.ndarray) -> np.ndarray:
@@ -259,6 +276,11 @@ class Depending:
     # Compacting, saving, checking
 
     @property
+    def pairs(self) -> int:
+        """Pairs of rows that the last batch took comparing."""
+        return self.ledger.compared
+
+    @property
     def nbytes(self) -> int:
         return self.prover.nbytes + self.cells.nbytes
 
@@ -269,13 +291,16 @@ class Depending:
         self.prover = Prover(self.cells, self.ledger)
 
     def save(self, writer: Writer) -> None:
-        """Write laws and evidence."""
+        """Write laws, evidence and indexes."""
         slots = self.cells.slots
         writer.json(
             "facts", {"kinds": sorted(self.kinds), "columns": self.names, "nulls": slots.nulls, "ordered": bool(slots.ordered.all())}
         )
         writer.array("sets", np.concatenate([goal.sets for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
         writer.array("numbers", np.array([len(goal.sets) for goal in self.goals], np.int64))
+        writer.array("edges", np.concatenate([goal.edges for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
+        writer.array("edge-numbers", np.array([len(goal.edges) for goal in self.goals], np.int64))
+        self.prover.save(writer.under("indexes"))
         for name, array in self.ledger.arrays().items():
             writer.array(f"ledger-{name}", array.copy())
 
@@ -284,11 +309,11 @@ class Depending:
         facts = reader.json("facts")
         cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
         made = Depending(facts["kinds"], cells, Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False))
-        outcomes, differing = made._differing(np.flatnonzero(made.ledger.holds))
-        ends = np.cumsum(reader.array("numbers")).tolist()
-        for goal, first, last in zip(made.goals, [0, *ends], ends, strict=False):
-            goal.edges = minimal_edges(_edges(goal.target, outcomes, differing))
-            goal.sets = reader.array("sets")[first:last].copy()
+        sets = np.split(reader.array("sets").copy(), np.cumsum(reader.array("numbers"))[:-1])
+        edges = np.split(reader.array("edges").copy(), np.cumsum(reader.array("edge-numbers"))[:-1])
+        for number, goal in enumerate(made.goals):
+            goal.sets, goal.edges = sets[number], edges[number]
+        made.prover.load(reader.under("indexes"))
         return made
 
     def _check(self, alive: np.ndarray) -> None:

@@ -6,14 +6,19 @@ whether a rule that speaks of nothing else is broken.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
+from rowlaw.maintain.label_rows import spare
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.store import Reader, Writer
 
 SORTED = 256  # rows for which it pays to have those of one group together
 _FIRST = 256  # places of a new table
@@ -32,8 +37,28 @@ class EqualityIndex:
         self.unknown = unknown
         self.groups = 0
         self.table = np.zeros(_FIRST, np.int32)
-        self._room = np.empty(_FIRST, np.int32)
+        self._room = np.zeros(_FIRST, np.int32)
         self.rows = 0
+        self.saved: tuple[int, int] | None = None  # rows and groups that the files have
+
+    def save(self, writer: Writer) -> dict[str, Any]:
+        """Write the links, unless those in the files are nearly all; what is needed to load them."""
+        if self.saved is None or "links" not in writer:
+            writer.array("links", self._room)
+            writer.array("groups", self.table)
+            self.saved = (self.rows, self.groups)
+        else:
+            writer.keep("links")
+            writer.keep("groups")
+        return {"names": self.names, "saved": self.saved}
+
+    @staticmethod
+    def load(reader: Reader, facts: Mapping[str, Any], cells: Cells, *, unknown: bool) -> EqualityIndex:
+        """What was saved; rows that came since are to be taken in."""
+        made = EqualityIndex(cells, facts["names"], unknown=unknown)
+        made.rows, made.groups = made.saved = tuple(facts["saved"])
+        made.table, made._room = reader.private("groups"), reader.private("links")
+        return made
 
     @property
     def following(self) -> np.ndarray:
@@ -47,15 +72,15 @@ class EqualityIndex:
         """Take in rows; their numbers are above those of all rows taken in before."""
         before, self.rows = self.rows, cells.rows
         if self.rows > len(self._room):
-            room = np.empty(self.rows * 3 // 2, np.int32)
+            room = np.zeros(self.rows + spare(self.rows), np.int32)
             room[:before] = self._room[:before]
-            self._room = room
+            self._room, self.saved = room, None
         self._room[before : self.rows] = -2
         needed = 2 * (self.groups + len(rows))
         if needed > len(self.table):
             larger = np.zeros(1 << needed.bit_length(), np.int32)
             kernels.move_groups(cells.matrix, self.columns, self.table, larger)
-            self.table = larger
+            self.table, self.saved = larger, None
         self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._room)
 
     def neighbourly(self, cells: Cells, rows: np.ndarray) -> np.ndarray:
@@ -108,6 +133,20 @@ class KindIndex:
     @property
     def nbytes(self) -> int:
         return self.kinds.nbytes + self.groups.nbytes
+
+    def save(self, writer: Writer) -> dict[str, Any]:
+        """Write both indexes, at the same moment."""
+        if self.kinds.saved is None or self.groups.saved is None:
+            self.kinds.saved = self.groups.saved = None
+        return {"kinds": self.kinds.save(writer.under("kinds")), "groups": self.groups.save(writer.under("groups"))}
+
+    @staticmethod
+    def load(reader: Reader, facts: Mapping[str, Any], cells: Cells, *, unknown: bool) -> KindIndex:
+        """What was saved; rows that came since are to be taken in."""
+        made = KindIndex(cells, (), (), unknown=unknown)
+        made.kinds = EqualityIndex.load(reader.under("kinds"), facts["kinds"], cells, unknown=False)
+        made.groups = EqualityIndex.load(reader.under("groups"), facts["groups"], cells, unknown=unknown)
+        return made
 
     def take(self, cells: Cells, rows: np.ndarray) -> None:
         """Take in rows; their numbers are above those of all rows taken in before."""

@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
 from rowlaw.discovery.together import Dependency, listed
 from rowlaw.discovery.vacuous import not_vacuous, sets_not_vacuous
 from rowlaw.engine.local.engine import LocalEngine
-from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.denials import Changed, Denying
 from rowlaw.maintain.depending import Depending
+from rowlaw.maintain.first import check_complete, first_dependencies
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.living import known_rows
 from rowlaw.maintain.protocol import UpkeepOptions
@@ -47,7 +48,6 @@ from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.implication import is_trivial, minimal
 from rowlaw.rules.model import Column, Denial, Key, Kind, Rule
 from rowlaw.rules.outcomes import ANY
-from rowlaw.search.hypergraph import MOST_SETS
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -140,20 +140,22 @@ class Evolution:
         self._table, self._known_rows = table, cast("KnownRows | None", None)
 
     @classmethod
-    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress) -> Self:
+    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None) -> Self:
         """Discover the rules of the table as it is."""
+        limit = deadline or Deadline()
         parts, judge = Parts(table.names), Judge()
         views: dict[bool, tuple[Atoms, EvidenceSet]] = {}
         others: set[Kind] = set(options.kinds) - {"dc"}
         if others and options.error:
             parts.tolerant = _tolerant(table, options)
         elif others:
-            with progress.phase("dependencies"):
-                parts.uniques = Uniques.create(table, options.nulls) if "key" in others else None
-                parts.depending = Depending.create(table, others, options.nulls) if others - {"key"} else None
+            first = first_dependencies(table, others, options.nulls, deadline=limit, progress=progress)
+            with progress.phase("evidence"):
+                parts.uniques = Uniques.create(table, options.nulls, quota=options.index_quota, first=first) if "key" in others else None
+                parts.depending = Depending.create(table, others, options.nulls, first) if others - {"key"} else None
         if "dc" in options.kinds:
             space = predicate_space(LocalEngine(table.relation()).statistics, options.space)
-            parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress)
+            parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress, deadline=limit)
             views[True] = found.atoms, found.evidence
             judge.denials = View.of(*views[True])
         if others:
@@ -174,8 +176,12 @@ class Evolution:
     @property
     def keys(self) -> list[tuple[str, ...]]:
         """The minimal sets of columns that are unique and that two rows could share."""
+        return [key.columns for key in self._keys]
+
+    @property
+    def _keys(self) -> list[Key]:
         found = [Key(names) for names in self.uniques.minimal] if self.uniques is not None else []
-        return [key.columns for key in not_vacuous(found, self._known)]
+        return not_vacuous(found, self._known)
 
     @property
     def _known(self) -> KnownRows:
@@ -186,6 +192,12 @@ class Evolution:
     def non_keys(self) -> list[tuple[str, ...]]:
         """The maximal sets of columns that are not unique."""
         return self.uniques.maximal_non if self.uniques is not None else []
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What the last batch took: rules proposed by searches, rules that all rows had to prove, and pairs of rows compared."""
+        parts = [part for part in (self.denying, self.uniques, self.depending) if part is not None]
+        return {name: sum(getattr(part, name) for part in parts) for name in ("candidates", "validations", "pairs")}
 
     @property
     def nbytes(self) -> int:
@@ -245,7 +257,7 @@ class Evolution:
         if self.tolerant is not None:
             return self.tolerant
         laws = not_vacuous(list(self.depending.laws.values()), self._known) if self.depending is not None else []
-        return [*(Key(names) for names in self.keys), *laws]
+        return [*self._keys, *laws]
 
     def _listed(self) -> dict[Name, Law]:
         """What is to be listed: no law twice, none that others imply, and none that no rows could break."""
@@ -291,17 +303,25 @@ class Evolution:
         """The sets of atoms that names stand for."""
         return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
 
-    def _written(self, sets: np.ndarray) -> dict[Name, Law]:
-        """Rules by the sets that they stand for; where nobody has to look at them, not written down yet."""
+    def _written(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
+        """Rules by the sets that they stand for; where nobody has to look at them, not written down yet.
+
+        ``trivial``: which of them true on any table, if that is known.
+        """
         assert self.denying is not None
         atoms = self.denying.atoms
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
         later = Unwritten(atoms, sets)
         found: dict[Name, Written] = {name: Written(later, i) for i, name in enumerate(_names(sets))}
-        if any(not p.same_column for p in atoms.predicates):
-            return {name: law for name, law in found.items() if not is_trivial(law.rule)}
-        return {**found}
+        if trivial is not None:
+            return {name: law for (name, law), left_out in zip(found.items(), trivial.tolist(), strict=True) if not left_out}
+        # only rules that lead from one column to another and back can be trivial
+        crossing = np.array([not isinstance(s.right, Column) or s.left.name != s.right.name for s in atoms.slots.slots], bool)
+        doubtful = np.flatnonzero((self.denying.ops(sets)[:, crossing] != ANY).sum(axis=1) > 1) if crossing.any() else ()
+        names = list(found)
+        contradicting = {names[i] for i in doubtful if is_trivial(found[names[i]].rule)}
+        return {name: law for name, law in found.items() if name not in contradicting}
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> Happenings:
         """List the first rules, the best first."""
@@ -348,12 +368,12 @@ class Evolution:
         if self.denying is not None:
             self.denying.renumber(table, numbers)
         if self.uniques is not None:
-            self.uniques.renumber(table)
+            self.uniques.renumber(table, numbers)
         if self.depending is not None:
             self.depending.renumber(table, numbers)
 
     def save(self, writer: Writer) -> None:
-        """Write rules and evidence. Indexes are made from the table when they are first needed."""
+        """Write rules, evidence and indexes."""
         space = {"columns": self.options.space.columns, **self.options.space.settings}
         writer.json(
             "options",
@@ -366,6 +386,9 @@ class Evolution:
             },
         )
         self._save_list(writer)
+        if self.denying is not None:
+            names = _names(self.denying.chosen) if self._by_sets else ()
+            writer.array("trivial", np.array([name not in self._denials for name in names], bool))
         self.judge.save(writer.under("judge"))
         if self.denying is not None:
             self.denying.save(writer.under("denials"))
@@ -405,8 +428,10 @@ class Evolution:
         )
         made = cls(options, parts, judge, table)
         made._given = saved["given"]
-        made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
         made._load_list(reader)
+        if parts.denying is not None:
+            made._denials = made._written(parts.denying.chosen, reader.array("trivial"))
+        made._together.restore(made._dependencies if set(options.kinds) - {"dc"} else (), made._breakable, made._numbers)
         return made
 
     def _load_list(self, reader: Reader) -> None:
@@ -436,8 +461,7 @@ def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
     """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
     engine = LocalEngine(table.relation(), options.nulls)
     found = discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error)
-    if found.partial:  # nobody stops it but itself
-        raise RowlawError("MANY_RULES", most=MOST_SETS)
+    check_complete(Deadline(), found.partial)
     return found.rules
 
 

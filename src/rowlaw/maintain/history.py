@@ -35,6 +35,7 @@ class BatchRecord:
     added: int
     removed: int
     rules: int
+    counts: Mapping[str, int] | None = None  # violations of chosen rules
 
 
 @dataclass(frozen=True, slots=True)

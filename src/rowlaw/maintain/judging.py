@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rowlaw.discovery.rank import COVERED_EVIDENCE, SHORTEST, WEIGHTS
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.slots import Slots
 from rowlaw.maintain.cells import loose_slots
-from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
+from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
 from rowlaw.rules.outcomes import ANY, accept_encoding
 
 if TYPE_CHECKING:
@@ -71,13 +71,24 @@ class View:
             found[i, [place[symbol] for symbol in symbols]] = True
         return found
 
-    def ops(self, denials: Sequence[Denial]) -> np.ndarray:
-        """For each rule and slot the outcomes it accepts."""
-        place = {(slot.left, slot.right): i for i, slot in enumerate(self.slots.slots)}
-        found = np.full((len(denials), len(self.slots)), ANY, np.uint8)
-        for n, denial in enumerate(denials):
-            for p in denial.predicates:
-                found[n, place[p.left, p.right]] = int(p.op)
+    def ops(self, rules: Sequence[Rule]) -> np.ndarray:
+        """For each rule and slot the outcomes it accepts. A batch may bring 100,000 keys: no denial constraint is made for each."""
+        place: dict[Any, int] = {(slot.left, slot.right): i for i, slot in enumerate(self.slots.slots)}
+        place |= {slot.left.name: i for i, slot in enumerate(self.slots.slots)}
+        found = np.full((len(rules), len(self.slots)), ANY, np.uint8)
+        for line, rule in zip(found, rules, strict=True):
+            match rule:
+                case Key():
+                    line[[place[name] for name in rule.columns]] = Op.EQ
+                case FunctionalDependency():
+                    line[[place[name] for name in rule.left]] = Op.EQ
+                    line[place[rule.right]] = Op.NE
+                case OrderCompatible():
+                    line[[place[name] for name in rule.context]] = Op.EQ
+                    line[place[rule.left]], line[place[rule.right]] = Op.LT, Op.LT if rule.descending else Op.GT
+                case _:
+                    for p in rule.denials[0].predicates:
+                        line[place[p.left, p.right]] = int(p.op)
         return found
 
     def scores(self, ops: np.ndarray, living: int) -> np.ndarray:
@@ -106,7 +117,7 @@ class Judge:
         for view, mine in ((self.denials, True), (self.others, False)):
             places = [i for i, rule in enumerate(rules) if isinstance(rule, Denial) == mine]
             if view is not None and places:
-                for i, score in zip(places, view.scores(view.ops([rules[i].denials[0] for i in places]), living).tolist(), strict=True):
+                for i, score in zip(places, view.scores(view.ops([rules[i] for i in places]), living).tolist(), strict=True):
                     found[i] = score
         return found
 

@@ -52,6 +52,7 @@ class Ledger:
 
     def __init__(self, words: int, *, counted: bool) -> None:
         self.counted = counted
+        self.compared = 0  # pairs that were compared, as far as they were not new to an index
         self.pages = new_pages(words, 1 if counted else WITNESSES)
         self.counts = np.zeros(_FIRST, np.int64)
         self.mirror = np.zeros(_FIRST, np.int32)
@@ -123,6 +124,7 @@ class Ledger:
     def see_pairs(self, cells: Cells, s_rows: np.ndarray, t_rows: np.ndarray) -> None:
         """See given pairs of rows."""
         s_rows, t_rows = np.ascontiguousarray(s_rows, np.int64), np.ascontiguousarray(t_rows, np.int64)
+        self.compared += len(s_rows)
         self.see(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
 
     def sample(self, cells: Cells, rows: np.ndarray) -> None:
@@ -149,6 +151,7 @@ class Ledger:
 
     def meet(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
         """See all pairs of ``s_rows`` with the ``others`` and among themselves, each once; in threads if they are many."""
+        self.compared += len(s_rows) * (len(s_rows) - 1) // 2 + len(s_rows) * len(others)
         layout, own = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))
         tiles = np.arange(len(layout.tiles) - 1)
         parts = min(cores(), len(tiles)) if len(s_rows) * len(layout.rows) > THREAD_PAIRS else 1

@@ -8,12 +8,14 @@ from typing import Any, Protocol, Self, get_args
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
 from rowlaw.errors import RowlawError
 from rowlaw.maintain.rulebook import Packed, Terms
 from rowlaw.maintain.store import Reader, Writer
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
+from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Kind, Nulls
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -27,6 +29,8 @@ class UpkeepOptions:
     nulls: Nulls = "unknown"
     error: float = 0.0
     space: SpaceOptions = field(default_factory=SpaceOptions)
+    index_quota: int | None = None  # columns to index for keys: Swan section III-D
+    rules: RuleSet | None = None  # chosen ones, which are counted; nothing is searched then
 
     def __post_init__(self) -> None:
         bad = next((kind for kind in self.kinds if kind not in KINDS), None)
@@ -79,8 +83,8 @@ class Evolution(Protocol):
         """The rules it was created with."""
 
     @classmethod
-    def create(cls, table: GrowingTable, options: Any, progress: Progress) -> Self:
-        """Discover the rules of the table as it is."""
+    def create(cls, table: GrowingTable, options: Any, progress: Progress, deadline: Deadline | None = None) -> Self:
+        """Discover the rules of the table as it is, before the deadline."""
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Evolved:
         """Follow a batch that the table has taken in. ``table.relabelled`` says which columns have new labels."""

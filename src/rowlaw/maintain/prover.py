@@ -1,9 +1,9 @@
 """Looks for pairs of rows that break rules, among all pairs or those of a batch, through indexes or without.
 
 The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in the ledger.
-There are four ways: rows that agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they
-say), rows along chains (they serve rules of two inequalities and nothing else), one row of each kind (it serves one rule, of which a
-broken one has to be asked about again), and all pairs.
+There are six ways: rows that agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they
+say), rows equal across two columns, rows along chains (they serve rules of two inequalities and nothing else), one row of each kind (it
+serves rules about the same columns), asking the engine about a rule that no index serves, and all pairs.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
-from rowlaw.rules.model import Column, Op
+from rowlaw.rules.model import Op
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 from rowlaw.spark.jobs import DriverThreads, cores
+
+if TYPE_CHECKING:
+    from rowlaw.maintain.store import Reader, Writer
 
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
 KIND_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
@@ -37,6 +41,7 @@ HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how ma
 THREAD_SECONDS = 0.02  # of looking at what indexes find that are worth a second thread
 BATCHES = 10  # that an index is expected to serve
 MOST_KINDS = 400  # indexes for single rules, at most
+WORD = 64  # columns that fit into a word: others have no index here
 
 _ORDERING = [int(op) for op in (Op.LT, Op.LE, Op.GT, Op.GE)]
 
@@ -61,6 +66,7 @@ class Proof:
 
     keys: list[int] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
+    across: list[int] = field(default_factory=list)  # slots of two columns: all pairs that are equal there are in the ledger
 
     def serves(self, equal: np.ndarray, ops: np.ndarray) -> np.ndarray:
         """Which rules are proven, given the columns they ask to be equal and the outcomes they accept in each slot."""
@@ -69,17 +75,21 @@ class Proof:
             found |= (equal & np.uint64(key)) == np.uint64(key)
         for first, first_op, second, second_op in self.orders:
             found |= (ops[:, first] & ~np.uint8(first_op) == 0) & (ops[:, second] & ~np.uint8(second_op) == 0)
+        for slot in self.across:
+            found |= ops[:, slot] == EQUAL_BIT
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Keys to use, and for the rules that they do not serve pairs of inequalities and kinds (columns, columns that are equal), these with
-    the rules that each serves."""
+    """Keys to use, and for the rules that they do not serve equalities across columns, pairs of inequalities, and kinds (columns, columns
+    that are equal), these with the rules that each serves. ``asked``: which rules no index serves, so that the engine is asked."""
 
     keys: list[int]
+    across: list[int]
     orders: list[Order]
     kinds: dict[tuple[int, int], np.ndarray]
+    asked: np.ndarray
     seconds: float
 
 
@@ -93,17 +103,15 @@ class Prover:
         self.chains: dict[tuple[int, int, bool], ChainIndex] = {}  # by two slots, and whether their columns run one way
         self._agreement: Agreement | None = None
         self._kinds_seen: dict[tuple[int, int], tuple[float, float]] = {}
-        slots = cells.slots.slots
-        plain = np.zeros(len(slots), bool)
+        self._across_shares: dict[int, float] = {}
+        slots, left, right = cells.slots.slots, cells.how.left, cells.how.right
+        self._plain = (np.maximum(left, right) < WORD) & cells.stable
         self._bits = np.zeros(len(slots), np.uint64)  # the bits of the columns that a slot compares
-        for i, slot in enumerate(slots):
-            names = [o.name for o in (slot.left, slot.right) if isinstance(o, Column)]
-            if int(cells.how.left[i]) < len(cells.names) and all(cells.column(n) < 64 for n in names):
-                plain[i] = True
-                for name in names:
-                    self._bits[i] |= np.uint64(1 << cells.column(name))
-        self._plain = plain
-        self._same = plain & np.array([isinstance(s.right, Column) and s.left.name == s.right.name for s in slots], bool)
+        for i in np.flatnonzero(self._plain):
+            self._bits[i] = (1 << int(left[i])) | (1 << int(right[i]))
+        of_labels = self._plain & (np.maximum(left, right) < len(cells.names))
+        self._same = of_labels & (left == right)
+        self._across = of_labels & (left != right)
 
     @property
     def nbytes(self) -> int:
@@ -118,7 +126,7 @@ class Prover:
         return found
 
     def columns(self, ops: np.ndarray) -> np.ndarray:
-        """The columns that rules speak of, as bits; 0 for rules that speak of anything that is not a label."""
+        """The columns that rules speak of, as bits; 0 for rules that no index of kinds can serve."""
         found = np.zeros(len(ops), np.uint64)
         for i in range(ops.shape[1]):
             found |= np.where(ops[:, i] != ANY, self._bits[i], np.uint64(0))
@@ -129,7 +137,7 @@ class Prover:
         living = int(np.count_nonzero(alive))
         known = self._agreement
         if known is None or not known.rows / 2 <= living <= 2 * known.rows:
-            self._kinds_seen = {}
+            self._kinds_seen, self._across_shares = {}, {}
             known = self._agreement = Agreement.of(
                 self.cells.matrix[:, : len(self.cells.names)], np.flatnonzero(alive), unknown=self.cells.slots.unknown
             )
@@ -160,24 +168,41 @@ class Prover:
     def _indexes(self) -> list[EqualityIndex | KindIndex]:
         return [*self.keys.values(), *self.kinds.values()]
 
-    def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> None:
+    def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
         """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or
-        holds."""
+        holds; except for those that the engine has to be asked about, ``bool[rules]``."""
+        asked = np.zeros(len(ops), bool)
         todo = ~proof.serves(self.equal(ops), ops)
         if not todo.any() or not len(rows):
-            return
+            return asked
         plan = self._plan(ops[todo], len(rows), alive)
         if plan is None:
             self.ledger.meet(self.cells, rows, _others(alive, rows))
             proof.keys.append(0)
-            return
+            return asked
         for order in plan.orders:
             self._meet_order(order, rows, alive)
-        asked: list[Callable[[Ledger], None]] = [partial(self._meet_key, key, rows, alive) for key in plan.keys]
-        asked += [partial(self._meet_kind, kind, rules, rows, alive) for kind, rules in plan.kinds.items()]
-        self._meet(asked, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
+        looks: list[Callable[[Ledger], None]] = [partial(self._meet_key, key, rows, alive) for key in plan.keys]
+        looks += [partial(self._meet_across, slot, rows, alive) for slot in plan.across]
+        looks += [partial(self._meet_kind, kind, rules, rows, alive) for kind, rules in plan.kinds.items()]
+        self._meet(looks, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
         proof.keys += plan.keys
+        proof.across += [slot for slot in plan.across for slot in (slot, int(self.cells.slots.mirror[0][slot]))]
         proof.orders += plan.orders
+        asked[np.flatnonzero(todo)[plan.asked]] = True
+        return asked
+
+    def _meet_across(self, slot: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        """See the pairs of rows with living rows that are equal across two columns, in either direction (IncDC section 7)."""
+        left, right = int(self.cells.how.left[slot]), int(self.cells.how.right[slot])
+        for mine, other, is_s in ((left, right, True), (right, left, False)):
+            index = self.key(1 << other, alive)
+            ledger.see(
+                self.cells.slots,
+                kernels.meet_across(
+                    self.cells.matrix, self.cells.how, rows, mine, other, is_s, index.table, index.following, alive, ledger.pages
+                ),
+            )
 
     def _meet_key(self, key: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         self.key(key, alive).meet(self.cells, rows, alive, ledger)
@@ -225,6 +250,9 @@ class Prover:
         if plan is not None:
             for key in plan.keys:
                 self.key(key, alive)
+            for slot in plan.across:
+                self.key(1 << int(self.cells.how.left[slot]), alive)
+                self.key(1 << int(self.cells.how.right[slot]), alive)
             for order in plan.orders:
                 self.chain(order, alive)
             for columns, key in plan.kinds:
@@ -239,18 +267,46 @@ class Prover:
         otherwise = self._alone_seconds(columns, equal, rows, alive)
         price = Price(pairs * PAIR, CALL + rows * TAKE, living * TAKE / BATCHES)
         keys, alone = cheapest_keys(equal, otherwise, agreement, price, list(self.keys))
+        across, alone = self._chosen_across(ops, otherwise, alone, rows, alive)
         orders, others = self._orders(ops[alone], otherwise[alone], rows)
-        alone = np.flatnonzero(alone)[others]
+        left = np.flatnonzero(alone)[others]
         numbers: dict[tuple[int, int], list[int]] = {}
-        for i, kind in zip(alone.tolist(), zip(columns[alone].tolist(), equal[alone].tolist(), strict=True), strict=True):
+        for i, kind in zip(left.tolist(), zip(columns[left].tolist(), equal[left].tolist(), strict=True), strict=True):
             numbers.setdefault(kind, []).append(i)
-        kinds = {kind: ops[some] for kind, some in numbers.items()}
-        if len(kinds) > MOST_KINDS or any(spoken == 0 for spoken, _ in kinds):
-            return None
+        served = [kind for kind in sorted(numbers, key=lambda kind: -len(numbers[kind])) if kind[0]][:MOST_KINDS]
+        kinds = {kind: ops[numbers[kind]] for kind in served}
+        asked = np.zeros(len(ops), bool)
+        asked[[i for kind, some in numbers.items() if kind not in kinds for i in some]] = True
         seconds = price.index * len(keys) + price.pairs * float(agreement.share(np.array(keys, np.uint64)).sum())
         seconds += sum(self._kind_seconds(spoken, key, rows, alive) for spoken, key in kinds)
-        seconds += len(orders) * self._order_seconds(rows)
-        return Plan(keys, orders, kinds, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
+        seconds += len(orders) * self._order_seconds(rows) + sum(self._across_seconds(slot, rows, alive) for slot in across)
+        seconds += np.count_nonzero(asked) * living * ASK
+        return Plan(keys, across, orders, kinds, asked, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
+
+    def _chosen_across(
+        self, ops: np.ndarray, otherwise: np.ndarray, alone: np.ndarray, rows: int, alive: np.ndarray
+    ) -> tuple[list[int], np.ndarray]:
+        """Equalities across two columns whose pairs cost less than the rules that ask for them; and which rules are left."""
+        found: list[int] = []
+        alone = alone.copy()
+        mirror = self.cells.slots.mirror[0]
+        for slot in np.flatnonzero(self._across).tolist():
+            mine = alone & ((ops[:, slot] == EQUAL_BIT) | (ops[:, mirror[slot]] == EQUAL_BIT))
+            if mine.any() and self._across_seconds(slot, rows, alive) < float(otherwise[mine].sum()):
+                found.append(slot)
+                alone &= ~mine
+        return found, alone
+
+    def _across_seconds(self, slot: int, rows: int, alive: np.ndarray) -> float:
+        """About what looking at the pairs costs that are equal across two columns, by a sample of random pairs."""
+        if slot not in self._across_shares:
+            living, random = np.flatnonzero(alive), np.random.default_rng(0)
+            some = [random.choice(living, SAMPLED if len(living) else 0) for _ in "st"]
+            s, t = self.cells.matrix[some[0], self.cells.how.left[slot]], self.cells.matrix[some[1], self.cells.how.right[slot]]
+            known = (s >= 0) if self.cells.slots.unknown else np.ones(len(s), bool)
+            self._across_shares[slot] = np.count_nonzero((s == t) & known) / max(1, len(s))
+        pairs = 2 * rows * np.count_nonzero(alive) * self._across_shares[slot]
+        return 2 * (CALL + rows * TAKE) + float(pairs) * PAIR
 
     def _orders(self, ops: np.ndarray, otherwise: np.ndarray, rows: int) -> tuple[list[Order], np.ndarray]:
         """Rules that are nothing but two inequalities, each of one column, if chains serve them better; and which rules are left.
@@ -326,7 +382,7 @@ class Prover:
         return self.chains[order.chains]
 
     def _names(self, bits: int) -> list[str]:
-        return [name for i, name in enumerate(self.cells.names) if bits >> i & 1]
+        return [name for i, name in enumerate(self.cells.column_names) if bits >> i & 1]
 
     def _kind_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
         """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and how many kinds a
@@ -343,6 +399,40 @@ class Prover:
             self._kinds_seen[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
         fresh, others = self._kinds_seen[columns, key]
         return CALL + rows * (2 * TAKE + fresh * others * KIND_PAIR)
+
+    def save(self, writer: Writer) -> None:
+        """Write the indexes and the estimates that they were chosen by."""
+        facts: dict[str, Any] = {
+            "keys": [[key, index.save(writer.under(f"key-{key:x}"))] for key, index in self.keys.items()],
+            "kinds": [[*kind, index.save(writer.under(f"kind-{kind[0]:x}-{kind[1]:x}"))] for kind, index in self.kinds.items()],
+            "chains": list(self.chains),
+            "kinds_seen": [[*kind, *estimate] for kind, estimate in self._kinds_seen.items()],
+        }
+        for order, chain in self.chains.items():
+            chain.save(writer.under(f"chain-{order[0]}-{order[1]}-{order[2]:d}"))
+        if self._agreement is not None:
+            facts["agreement"] = self._agreement.rows
+            writer.array("agreement-masks", self._agreement.masks)
+            writer.array("agreement-shares", self._agreement.shares)
+        writer.json("indexes", facts)
+
+    def load(self, reader: Reader) -> None:
+        """Take the indexes that were saved, with the rows that came since."""
+        facts, unknown = reader.json("indexes"), self.cells.slots.unknown
+        for key, saved in facts["keys"]:
+            self.keys[key] = EqualityIndex.load(reader.under(f"key-{key:x}"), saved, self.cells, unknown=unknown)
+        for columns, key, saved in facts["kinds"]:
+            self.kinds[columns, key] = KindIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
+        for index in self._indexes:
+            known = index.kinds.rows if isinstance(index, KindIndex) else index.rows
+            index.take(self.cells, np.arange(known, self.cells.rows))
+        for first, second, along in facts["chains"]:
+            chain = self.chains[first, second, along] = ChainIndex(Op.GE, Op.LE if along else Op.GE)
+            known = chain.load(reader.under(f"chain-{first}-{second}-{along:d}"))
+            chain.extend(*self._points((first, second, along), np.arange(known, self.cells.rows)))
+        self._kinds_seen = {(columns, key): (fresh, others) for columns, key, fresh, others in facts["kinds_seen"]}
+        if "agreement" in facts:
+            self._agreement = Agreement(reader.array("agreement-masks"), reader.array("agreement-shares"), facts["agreement"])
 
     def _check(self, alive: np.ndarray) -> None:
         """Every invariant of every index."""

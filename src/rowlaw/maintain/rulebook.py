@@ -155,3 +155,14 @@ class Rulebook:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Rulebook:
         return Rulebook(Terms(value["terms"]), {fields[0]: Entry(*fields) for fields in value["rules"]})
+
+
+def saved_counts(saved: Mapping[str, Any]) -> tuple[RuleSet, dict[str, int]]:
+    """The chosen rules of a state and their counts, as :class:`rowlaw.maintain.chosen.ChosenRules` has saved them."""
+    rules = read_rules(saved["rules"], saved["nulls"])
+    return rules, {n.id: sum(d["violations"] for d in denials) for n, denials in zip(rules, saved["denials"], strict=True)}
+
+
+def read_rules(written: Sequence[Mapping[str, Any]], nulls: Nulls) -> RuleSet:
+    """Rules as a state has them."""
+    return RuleSet(tuple(NamedRule(**{**fields, "rule": parse(fields["rule"])}) for fields in written), nulls)

@@ -8,7 +8,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Self
@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.deadline import Deadline
 from rowlaw.discovery.discover import default_kinds
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
-from rowlaw.maintain.change import Change
+from rowlaw.maintain.change import Change, RuleChange
 from rowlaw.maintain.guard import offenders
 from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay
 from rowlaw.maintain.protocol import Evolution, Evolved, Happenings, UpkeepOptions
-from rowlaw.maintain.rulebook import Entry, Rulebook, short
+from rowlaw.maintain.rulebook import Entry, Rulebook, saved_counts, short
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
 from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.relation import Relation, encode
-from rowlaw.rules import RuleSet
+from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Column, Kind, Nulls, Predicate
 from rowlaw.source import open_source
 from rowlaw.source.row_ids import RowId, id_columns
@@ -73,7 +74,8 @@ class Laws:
         *,
         row_id: RowId = None,
         kinds: Sequence[Kind] | None = None,
-        nulls: Nulls = "unknown",
+        rules: Any = None,
+        nulls: Nulls | None = None,
         error: float = 0.0,
         columns: Sequence[str] | None = None,
         types: Mapping[str, str] | None = None,
@@ -84,6 +86,8 @@ class Laws:
         constants: float | None = None,
         operators_of: Mapping[str, str] | None = None,
         predicates: Sequence[str | Predicate] | None = None,
+        index_quota: int | None = None,
+        time_limit: float | None = None,
         session: SparkSession | None = None,
         progress: bool = True,
         evolution: type[Evolution] | None = None,
@@ -100,8 +104,15 @@ class Laws:
         row_id
             The column that names the rows, unique, never null and not part of any rule; or several columns that name them together, which
             rules may compare. Without one, rows are deleted by all their values.
+        rules
+            Chosen rules, as in :func:`rowlaw.check`: no other rules are searched, and the exact count of violations of each is known after
+            every batch. Only their columns are kept unless ``columns`` are given.
         kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of, predicates
             As in :func:`rowlaw.discover`. The predicate space is that of the first table, from here on.
+        index_quota
+            Columns that may be indexed for keys (Swan), but as many as are needed; by default four more than are needed.
+        time_limit
+            Seconds after which nothing is made: a state keeps all rules that hold, or none.
         """
         space = SpaceOptions.of(
             operators_of=operators_of,
@@ -112,25 +123,33 @@ class Laws:
             single_row=single_row,
             constants=constants,
         )
-        options = UpkeepOptions(tuple(default_kinds(space) if kinds is None else kinds), nulls, error, space)
+        chosen = rule_set(rules, nulls) if rules is not None else None
+        meaning = nulls or (chosen.nulls if chosen is not None else "unknown")
+        options = UpkeepOptions(tuple(default_kinds(space) if kinds is None else kinds), meaning, error, space, index_quota, chosen)
         shown = Progress(quiet=not progress)
+        if chosen is not None and columns is None:
+            columns = list(dict.fromkeys(name for named in chosen for name in named.rule.columns))
         wanted = None if columns is None else list(dict.fromkeys([*id_columns(row_id), *columns]))
         Store.check_vacant(path)
         source = open_source(table, columns=wanted, types=types, session=session, **reading)
         store = Store.create(path)
-        with store.writing() as writer:
+        limit = Deadline.after(time_limit)
+        with limit.interruptible(), limit.watched(), store.writing() as writer:
             with shown.phase("read"):
                 relation = encode(source, row_id=row_id, session=session)
             with relation:
-                grown = GrowingTable.of(relation, scales=_scales(relation, space), others=columns is not None)
-            laws = cls(store, evolution=evolution)
-            evolved = laws._evolution_type.create(grown, options, shown)
+                bound = [bind(n.origin or n.rule, relation.types, relation.skipped) for n in chosen] if chosen is not None else None
+                scales = _scales(relation, space) if bound is None else _groups(p for r in bound for d in r.denials for p in d.predicates)
+                grown = GrowingTable.of(relation, scales=scales, others=columns is not None)
+            laws = cls(store, evolution=evolution or (_chosen_rules() if chosen is not None else None))
+            evolved = laws._evolution_type.create(grown, options, shown, limit)
             book = Rulebook()
             for entry in _entries(evolved.first, 0, book):
                 book.add(entry)
             laws._table, laws._evolution, laws._book = grown, evolved, book
             facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
-            record = BatchRecord(0, None, _now(), grown.living, 0, len(book), 0, len(book))
+            total = len(chosen) if chosen is not None else len(book)
+            record = BatchRecord(0, None, _now(), grown.living, 0, total, 0, total, getattr(evolved, "counts", None))
             for name, data in zip(LOGS, (log(short(_line(record))), log("")), strict=True):
                 laws._logs[name] = FileArray.create(store.data / writer.new_file(), data)
             with shown.phase("save"):
@@ -171,7 +190,8 @@ class Laws:
 
     def __repr__(self) -> str:
         with self._lock:
-            return f"Laws({self.path!r}: {len(self._rulebook):,} rules of {self.table.living:,} rows, batch {self.batch})"
+            rules = f"{len(self.counts):,} chosen" if self.chosen else f"{len(self._rulebook):,}"
+            return f"Laws({self.path!r}: {rules} rules of {self.table.living:,} rows, batch {self.batch})"
 
     @property
     def path(self) -> str:
@@ -202,8 +222,26 @@ class Laws:
     def rules(self) -> RuleSet:
         """The rules that hold now. A rule keeps its id as long as it lives."""
         with self._lock:
+            if self.chosen:
+                return saved_counts(self._store.reader.json("evolution/chosen"))[0]
             settings = {name: value for name, value in self.options.items() if name not in ("kinds", "nulls", "operators")}
             return self._rulebook.rules(self.nulls, settings)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether the state keeps chosen rules, and counts their violations."""
+        return bool(self.options.get("chosen"))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The exact count of violations of each chosen rule."""
+        with self._lock:
+            return saved_counts(self._store.reader.json("evolution/chosen"))[1] if self.chosen else {}
+
+    @property
+    def trajectory(self) -> list[dict[str, Any]]:
+        """The counts of chosen rules over time: after the state was made, and after each batch."""
+        return [{"batch": b.number, "id": b.id, "at": b.at, **(b.counts or {})} for b in self.history.batches] if self.chosen else []
 
     @property
     def history(self) -> History:
@@ -224,6 +262,8 @@ class Laws:
 
     @property
     def _evolution_type(self) -> type[Evolution]:
+        if self._kind is None and self._store.facts and self.chosen:
+            self._kind = _chosen_rules()
         if self._kind is None:
             from rowlaw.maintain.evolve import Evolution as Current
 
@@ -321,6 +361,7 @@ class Laws:
                 with shown.phase("evolve"):
                     evolved = evolution.apply(table, taken.inserted, taken.deleted)
             events = self._record(taken, evolved, batch_id)
+            chosen = self._rule_changes(evolution)
         if evolution is not None and table.sparse:
             with shown.phase("compact"):
                 evolution.renumber(table, table.compact())
@@ -330,10 +371,37 @@ class Laws:
             facts = {**self._store.facts, "batch": self.batch + 1}
             since = len(self._logs["events"]) - facts["rules_at"]
             self._save(writer, facts, snapshot=since > SNAPSHOT * self._snapshot_size)
-        inserted, deleted = len(taken.inserted), len(taken.deleted)
         return Change(
-            inserted, deleted, events, len(book), shown.seconds, self.batch, batch_id, quarantined=held, _rules=lambda: self.rules
+            len(taken.inserted),
+            len(taken.deleted),
+            events,
+            len(self.rules) if self.chosen else len(book),
+            shown.seconds,
+            self.batch,
+            batch_id,
+            quarantined=held,
+            chosen=chosen,
+            counters=getattr(evolution, "counters", {}),
+            _rules=lambda: self.rules,
         )
+
+    def _rule_changes(self, evolution: Evolution | None) -> list[RuleChange]:
+        """What a batch did to chosen rules, with the values of the rows that clash."""
+        if not self.chosen:
+            return []
+        if evolution is None:  # no rows, nothing changed
+            return [RuleChange(named.id, named.rule, self.counts[named.id], 0, 0) for named in self.rules]
+        found = []
+        for named in evolution.rules:  # type: ignore[attr-defined]
+            counts = evolution.changes[named.id]  # type: ignore[attr-defined]
+            shown = dict.fromkeys((*self.table.row_id, *named.rule.columns))
+            rows = Rows.taken(self.table, chain.from_iterable((*counts.new_pairs, *counts.resolved_pairs))).values
+            new, resolved = (
+                [[{name: rows[row][name] for name in shown} for row in dict.fromkeys(pair)] for pair in pairs]
+                for pairs in (counts.new_pairs, counts.resolved_pairs)
+            )
+            found.append(RuleChange(named.id, named.rule, counts.violations, counts.new, counts.resolved, new, resolved))
+        return found
 
     @property
     def _snapshot_size(self) -> int:
@@ -351,7 +419,11 @@ class Laws:
             happened += [("born", book.add(entry), witness) for entry, witness in zip(entries, came.witnesses, strict=True)]
         kinds = Counter(kind for kind, _, _ in happened)
         rows = Rows.taken(self.table, chain.from_iterable(witness for _, _, witness in happened))
-        record = BatchRecord(number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], len(book))
+        counts = (getattr(self._evolution, "counts", None) or self.counts) if self.chosen else None
+        total = len(counts) if counts is not None else len(book)
+        record = BatchRecord(
+            number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], total, counts
+        )
         events = Events(happened, record, rows, book.terms)
         for name, text in zip(LOGS, (short(_line(record)), events.line(known)), strict=True):
             self._logs[name] = self._store.growing(name)
@@ -404,8 +476,13 @@ def _uncollected() -> Iterator[None]:
 
 def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:
     """Columns that rules may compare with each other, directly or through others."""
+    return _groups(predicate_space(RelationStatistics(relation), space))
+
+
+def _groups(predicates: Iterable[Predicate]) -> list[set[str]]:
+    """Columns that are compared with each other, directly or through others."""
     groups: list[set[str]] = []
-    for p in predicate_space(RelationStatistics(relation), space):
+    for p in predicates:
         if isinstance(p.right, Column) and p.left.name != p.right.name:
             names = {p.left.name, p.right.name}
             groups = [*(g for g in groups if not g & names), names.union(*(g for g in groups if g & names))]
@@ -418,7 +495,14 @@ def _entries(born: Happenings, batch: int, book: Rulebook) -> Iterator[Entry]:
 
 
 def _written(options: UpkeepOptions) -> dict[str, Any]:
-    return {"kinds": list(options.kinds), "nulls": options.nulls, "error": options.error, **options.space.settings}
+    found = {"kinds": list(options.kinds), "nulls": options.nulls, "error": options.error, **options.space.settings}
+    return {**found, "chosen": True} if options.rules is not None else found
+
+
+def _chosen_rules() -> type[Evolution]:
+    from rowlaw.maintain.chosen import ChosenRules
+
+    return ChosenRules
 
 
 def _line(record: BatchRecord) -> dict[str, Any]:
@@ -431,6 +515,7 @@ def _line(record: BatchRecord) -> dict[str, Any]:
         "added": record.added,
         "removed": record.removed,
         "rules": record.rules,
+        **({"counts": record.counts} if record.counts is not None else {}),
     }
 
 

@@ -31,7 +31,7 @@ from rowlaw.errors import RowlawError
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.steps import step
 
-FORMAT = 3  # of the folder; another one is not read
+FORMAT = 4  # of the folder; another one is not read
 MANIFEST, LOCK, DATA = "manifest.json", "lock", "data"
 ALIGNED = 64  # bytes: where arrays begin in a file
 ALONE = 1 << 16  # bytes: an array this large has a file of its own, which goes when the array does
@@ -44,12 +44,14 @@ Entry = tuple[str, int, str, list[int], int | None]  # file, offset, type, shape
 class Reader:
     """The arrays of one generation, mapped when the manifest is read and touched when they are used."""
 
-    def __init__(self, maps: Mapping[str, Any], entries: Mapping[str, Entry], prefix: str = "") -> None:
-        self._maps, self._entries, self._prefix = maps, entries, prefix
+    def __init__(self, store: Store, prefix: str = "") -> None:
+        self._maps, self._entries, self._data, self._prefix, self._store = store._maps, store.entries, store.data, prefix, store
 
     def under(self, prefix: str) -> Reader:
         """The arrays whose names begin with ``prefix/``, by the rest of their names."""
-        return Reader(self._maps, self._entries, f"{self._prefix}{prefix}/")
+        found = Reader(self._store, f"{self._prefix}{prefix}/")
+        found._maps, found._entries = self._maps, self._entries
+        return found
 
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._entries
@@ -61,6 +63,13 @@ class Reader:
         if not count:
             return np.zeros(shape, dtype)
         return np.frombuffer(self._maps[file], dtype, count, offset).reshape(shape)
+
+    def private(self, name: str) -> np.ndarray:
+        """An array that this process may change: pages that it writes to become its own, others stay in the file."""
+        file, offset, dtype, shape, _ = self._entries[self._prefix + name]
+        if not math.prod(shape):
+            return np.zeros(shape, dtype)
+        return np.memmap(self._data / file, dtype, "c", offset, tuple(shape)).view(np.ndarray)
 
     def json(self, name: str) -> Any:
         return json.loads(self.array(name).tobytes())
@@ -195,7 +204,7 @@ class Store:
 
     @property
     def reader(self) -> Reader:
-        return Reader(self._maps, self.entries)
+        return Reader(self)
 
     def growing(self, name: str) -> FileArray:
         """An array of this generation, to be extended."""

@@ -20,6 +20,7 @@ from rowlaw.errors import RowlawError, nearest
 from rowlaw.maintain.arrays import FileArray, GrowingArray, MemoryArray
 from rowlaw.maintain.batch import Batch, BatchColumn, read_batch
 from rowlaw.maintain.dictionary import Dictionary, Relabelling, Run, merged
+from rowlaw.maintain.label_rows import LabelRows
 from rowlaw.maintain.living import LivingRelation
 from rowlaw.maintain.matching import matching_rows
 from rowlaw.maintain.store import Reader, Store, Writer
@@ -28,7 +29,7 @@ from rowlaw.relation.columns import NULL
 from rowlaw.relation.encode import MOST_ROWS
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import TypeClass
-from rowlaw.source.row_ids import CompositeId, RowId, given_id, id_array, id_columns, null_ids, row_name
+from rowlaw.source.row_ids import CompositeId, RowId, given_id, id_array, id_columns, naming_only, null_ids, row_name
 from rowlaw.source.types import type_class
 
 SPARE_ROWS, SPARE_SHARE = 16_384, 0.5  # room for rows to come: so many, or this share of those that are here
@@ -91,6 +92,9 @@ class GrowingTable:
         self._forms = [form([c.arrow_type for c in self.columns if c.scale == scale]) for scale in range(len(dictionaries))]
         self._alive: MemoryArray | None = None
         self._relation: LivingRelation | None = None
+        self._label_rows: LabelRows | None = None
+        self._kept_rows: tuple[Reader, int] | None = None  # where they are, and how many
+        self.compared_names = tuple(c.name for c in self.columns if c.name not in naming_only(self.row_id))
         self.relabelled: dict[str, Relabelling] = {}  # by the last batch: columns whose labels were given out anew
 
     @staticmethod
@@ -138,6 +142,11 @@ class GrowingTable:
         return self.rows - len(self._deaths)
 
     @property
+    def deaths(self) -> np.ndarray:
+        """The rows that are gone, in the order in which they went."""
+        return self._deaths.array
+
+    @property
     def alive(self) -> np.ndarray:
         """For each row whether it is here."""
         if self._alive is None:
@@ -155,6 +164,19 @@ class GrowingTable:
         """The labels of a column, one for every row that ever came; null is -1."""
         self.column(name)
         return self._labels[self._index[name]].array
+
+    @property
+    def label_rows(self) -> LabelRows:
+        """The labels row after row; columns are :attr:`compared_names`."""
+        if self._label_rows is None:
+            columns = [self.labels(name) for name in self.compared_names]
+            if self._kept_rows is not None:
+                reader, rows = self._kept_rows
+                self._label_rows = LabelRows.load(reader, "rows", rows)
+                self._label_rows.append([labels[rows:] for labels in columns])
+            else:
+                self._label_rows = LabelRows.of(columns)
+        return self._label_rows
 
     def comparable(self, left: str, right: str) -> bool:
         """Whether the labels of two columns are on one scale."""
@@ -310,6 +332,13 @@ class GrowingTable:
             if isinstance(array, FileArray) and not array.fits(batch.rows):
                 array = self._labels[i] = MemoryArray(array.array)
             array.extend(np.append(found[c.name], np.int32(NULL))[batch.columns[c.name].codes])
+        if self.relabelled:
+            self._kept_rows = None
+        if self._label_rows is not None:
+            for i, name in enumerate(self.compared_names):
+                if name in self.relabelled:
+                    self._label_rows.replace(i, self.labels(name)[:first])
+            self._label_rows.append([self.labels(name)[first:] for name in self.compared_names])
         return np.arange(first, first + batch.rows, dtype=np.int32)
 
     @property
@@ -327,7 +356,7 @@ class GrowingTable:
             used = np.unique(np.concatenate([self._labels[i].array for i, c in enumerate(self.columns) if c.scale == scale]))
             dictionary.only(used[used != NULL])
         self._deaths = MemoryArray(np.zeros(0, np.int32))
-        self._alive = self._relation = None
+        self._alive = self._relation = self._label_rows = self._kept_rows = None
         return numbers
 
     def save(self, writer: Writer) -> dict[str, Any]:
@@ -346,6 +375,12 @@ class GrowingTable:
         for scale, dictionary in enumerate(self._dictionaries):
             for run in dictionary.runs:
                 _save_run(writer.under(f"scale-{scale}/run-{run.number}"), run)
+        kept = None
+        if self._label_rows is not None:
+            kept = self._label_rows.save(writer, "rows")
+        elif self._kept_rows is not None and "rows" in writer:
+            writer.keep("rows")
+            kept = self._kept_rows[1]
         schema = pa.schema([(c.name, c.arrow_type) for c in self.columns])
         return {
             "schema": schema.serialize().to_pybytes().hex(),
@@ -354,6 +389,7 @@ class GrowingTable:
             "next_runs": [dictionary.next_run for dictionary in self._dictionaries],
             "sizes": [dictionary.size for dictionary in self._dictionaries],
             "row_id": given_id(self.row_id),
+            "label_rows": kept,
             "others": self.others,
             "skipped": {name: [error.condition, error.parameters] for name, error in self.skipped.items()},
         }
@@ -372,7 +408,9 @@ class GrowingTable:
             dictionaries.append(Dictionary(runs, facts["sizes"][scale], facts["next_runs"][scale]))
         skipped = {name: RowlawError(condition, **given) for name, (condition, given) in facts.get("skipped", {}).items()}
         deaths = store.growing(f"{prefix}/deaths")
-        return GrowingTable(columns, labels, deaths, dictionaries, row_id=facts["row_id"], others=facts["others"], skipped=skipped)
+        made = GrowingTable(columns, labels, deaths, dictionaries, row_id=facts["row_id"], others=facts["others"], skipped=skipped)
+        made._kept_rows = None if facts["label_rows"] is None else (reader, facts["label_rows"])
+        return made
 
     def _check(self) -> None:
         """Every invariant."""

@@ -6,7 +6,7 @@ constraints that are new, or that have all columns of a law that came or went, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -31,18 +31,25 @@ class Together:
         self._kept: dict[Dependency, None] = {}
         self._said: dict[object, bool] = {}  # denial constraints: whether dependencies say as much
 
-    def update(self, dependencies: Sequence[Dependency]) -> np.ndarray:
-        """The dependencies that there are now; the columns of those that came into the list or left it, a line each."""
+    def update(self, dependencies: Sequence[Dependency]) -> set[Dependency]:
+        """Take in the dependencies that there are now; those that came into the list or left it."""
         keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
         if keys != self._keys:
             self._keys, self._news = keys, {}
-        implied = Implied(keys)
+        implied = Implied(keys if len(keys) < len(dependencies) else ())  # keys are not asked about
         self._news = {
             rule: self._news[rule] if rule in self._news else isinstance(rule, Key) or rule.denials[0] not in implied
             for rule in dependencies
         }
         before, self._kept = self._kept, {rule: None for rule, news in self._news.items() if news}
-        return self.masks(rule.columns for rule in before.keys() ^ self._kept.keys())
+        return before.keys() ^ self._kept.keys()
+
+    def restore(self, dependencies: Sequence[Dependency], names: Callable[[], Iterable[object]], listed: Container[object]) -> None:
+        """Go on from a list: what is in it is news, and what is not in it was none."""
+        self._keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
+        self._news = {rule: rule in listed for rule in dependencies}
+        self._kept = {rule: None for rule, news in self._news.items() if news}
+        self._said = {name: name not in listed for name in names()} if dependencies else {}
 
     @property
     def dependencies(self) -> list[Dependency]:
@@ -57,13 +64,16 @@ class Together:
             line[places] = True
         return found
 
-    def denials(self, names: Sequence[N], ops: np.ndarray, changed: np.ndarray, read: Callable[[N], Denial]) -> list[N]:
+    def denials(self, names: Sequence[N], ops: np.ndarray, changed: set[Dependency], read: Callable[[N], Denial]) -> list[N]:
         """The denial constraints that are listed, of all there are: their names, and the outcomes they accept in each column.
 
         ``changed`` is what :meth:`update` said; ``read`` gives the rule of a name.
         """
+        if not names:
+            self._said = {}
+            return []
         stale = np.array([name not in self._said for name in names], bool)
-        for line in changed:
+        for line in self.masks(rule.columns for rule in changed):
             stale |= (ops[:, line] != ANY).all(axis=1)
         again = np.flatnonzero(stale).tolist()
         said: dict[object, bool] = {name: self._said[name] for name in names if name in self._said}

@@ -1,29 +1,32 @@
 """Minimal uniques and maximal non-uniques under inserts and deletes: Swan (Abedjan, Quiane-Ruiz, Naumann, ICDE 2014).
 
 *Inserts* (section III): a few columns are indexed so that every minimal unique has one of them. The rows that agree with a new row on
-such a column are looked up once for all uniques, and what remains after comparing the other columns is a duplicate. *Deletes* (section
-IV): a maximal non-unique stays one unless the rows that went were in its duplicates; only then are its position lists intersected, and
-only if it became unique are its subsets looked at.
+these columns are looked up once for all uniques; each is a pair of rows whose difference set uniques have to hit. *Deletes* (section IV): a
+maximal non-unique stays one as long as a pair of living rows agrees on it. A pair is kept for each; when a row of it is deleted, the
+position lists of that row are looked at for another one.
 
 Where we differ: columns are chosen for an index by how often uniques have them times how many values they have (a frequent column of two
-values finds half of the table); the new uniques are read off the duplicates' difference sets by the search that all kinds of rules
-share; and the maximal non-uniques are what the minimal uniques say: the complements of their minimal hitting sets.
+values finds half of the table); uniques are read off difference sets by the search that all kinds of rules share; and when a non-unique has
+lost its pair, the search proposes uniques from the difference sets of living pairs, and all rows prove or refute them. Section IV-B
+looks at the subsets of the former non-unique instead, 2^k of them for k columns: 8 s for a row of 10,000 x 15 (make bench T=upkeep).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rowlaw.kernels import links as kernels
+from rowlaw.kernels.duplicates import agreeing
 from rowlaw.maintain.cells import Cells, column_slots
+from rowlaw.maintain.differing import DifferingPairs
 from rowlaw.maintain.equality import EqualityIndex
-from rowlaw.maintain.living import dense
+from rowlaw.maintain.first import FirstDependencies, first_dependencies
 from rowlaw.rules.model import Nulls
-from rowlaw.search.bitsets import distinct, pack, unpack, word_count
+from rowlaw.search.bitsets import distinct, members, pack, unpack, without, word_count
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.source.row_ids import naming_only
@@ -36,7 +39,9 @@ Columns = frozenset[int]
 
 SPARE = 4  # columns beyond those needed that may be indexed, unless a quota is given
 BATCH = 1 << 16  # pairs looked up at a time
-NEIGHBOURS = 3  # rounds of neighbours that the first difference sets are taken from
+COUNTEREXAMPLES = 10  # pairs asked for per broken unique: HyOD section V.C
+PORTION, GROWTH = 64, 8  # proposed uniques that are asked about at once, and how many times more once most of them hold
+SAMPLED = 1 << 15  # rows that the number of values of a column is estimated from
 
 
 def select_columns(uniques: Iterable[Columns], weight: Callable[[int], float] = lambda _: 1.0) -> list[int]:
@@ -49,14 +54,22 @@ def select_columns(uniques: Iterable[Columns], weight: Callable[[int], float] = 
     """
     left = list(uniques)
     chosen: list[int] = []
-    while left:
-        often: dict[int, float] = {}
-        for unique in left:
-            for column in unique:
-                often[column] = often.get(column, 0.0) + weight(column)
+    often: dict[int, float] = {}
+    holding: dict[int, list[int]] = {}
+    for i, unique in enumerate(left):
+        for column in unique:
+            often[column] = often.get(column, 0.0) + weight(column)
+            holding.setdefault(column, []).append(i)
+    covered = [False] * len(left)
+    while not all(covered):
         best = max(sorted(often), key=often.__getitem__)
         chosen.append(best)
-        left = [unique for unique in left if best not in unique]
+        for i in holding[best]:
+            if not covered[i]:
+                covered[i] = True
+                for column in left[i]:
+                    often[column] -= weight(column)
+        del often[best]
     return chosen
 
 
@@ -114,36 +127,52 @@ class Uniques:
     ([('Age', 'Name'), ('Age', 'Phone')], [('Age',), ('Name', 'Phone')])
     """
 
-    def __init__(self, cells: Cells, sets: np.ndarray, quota: int | None, alive: np.ndarray) -> None:
-        self.cells, self.sets, self.quota = cells, sets, quota
+    def __init__(self, cells: Cells, sets: np.ndarray, seen: DifferingPairs, quota: int | None, alive: np.ndarray) -> None:
+        self.cells, self.sets, self.seen, self.quota = cells, sets, seen, quota
         self.names = cells.names
         self.unknown = cells.slots.unknown
         self.lists: dict[int, EqualityIndex] = {}  # position lists by column
         self.indexed: list[int] = []
-        self._columns = np.arange(len(self.names), dtype=np.int64)
-        self._non: np.ndarray | None = None
+        self.candidates = self.validations = self.pairs = 0  # uniques proposed and asked about, pairs compared, by the last batch
         self._present = alive  # the rows that a new index has to hold
 
     @staticmethod
-    def create(table: GrowingTable, nulls: Nulls = "unknown", *, quota: int | None = None, columns: Sequence[str] | None = None) -> Uniques:
-        """Find the uniques of the table as it is. ``quota``: columns that may be indexed, at most (but as many as are needed)."""
+    def create(
+        table: GrowingTable,
+        nulls: Nulls = "unknown",
+        *,
+        quota: int | None = None,
+        columns: Sequence[str] | None = None,
+        first: FirstDependencies | None = None,
+    ) -> Uniques:
+        """Find the uniques of the table as it is, or take them from what discovery has found.
+
+        ``quota``: columns that may be indexed, at most (but as many as are needed).
+        """
         names = columns if columns is not None else [name for name in table.names if name not in naming_only(table.row_id)]
-        alive, nothing = np.asarray(table.alive), np.zeros((1, word_count(len(names))), np.uint64)
-        made = Uniques(Cells(column_slots(names, nulls, ordered=False), table), nothing, quota, alive)
-        made._discover(alive)
+        alive, empty = np.asarray(table.alive), np.zeros((1, word_count(len(names))), np.uint64)
+        cells = Cells(column_slots(names, nulls, ordered=False), table)
+        made = Uniques(cells, empty, DifferingPairs.none(cells), quota, alive)
+        made._discover(table, alive, first)
         made._choose(alive)
         return made
 
     @property
     def minimal(self) -> list[tuple[str, ...]]:
         """The minimal uniques, short ones first. One column at least: with less than two rows, each column is one."""
-        sets = self.sets if self.sets.any() or len(self.sets) != 1 else pack([[c] for c in range(len(self.names))], len(self.names))
+        sets = self.sets if not self._without_pairs else pack([[c] for c in range(len(self.names))], len(self.names))
         return self._named(unpack(sets))
 
     @property
+    def _without_pairs(self) -> bool:
+        """Whether there are no two rows: then even no column at all is unique."""
+        return len(self.sets) == 1 and not self.sets.any()
+
+    @property
     def maximal_non(self) -> list[tuple[str, ...]]:
-        """The maximal non-uniques, short ones first."""
-        return self._named(unpack(self._non_uniques()))
+        """The maximal non-uniques, short ones first: what the minimal difference sets leave out."""
+        everything = pack([range(len(self.names))], len(self.names))
+        return self._named(unpack(everything & ~self.seen.smallest))
 
     def _named(self, sets: Iterable[Sequence[int]]) -> list[tuple[str, ...]]:
         return sorted((tuple(sorted(self.names[c] for c in line)) for line in sets), key=lambda names: (len(names), names))
@@ -153,184 +182,151 @@ class Uniques:
         return sum(index.nbytes for index in self.lists.values())
 
     def insert(self, table: GrowingTable, inserted: np.ndarray) -> None:
-        """Rows have come (Algorithm 1)."""
-        self._follow(table, inserted, np.zeros(0, np.int64))
-        self._come(np.asarray(table.alive), np.asarray(inserted, np.int64))
+        """Take new rows into account (Algorithm 1)."""
+        self.apply(table, inserted, np.zeros(0, np.int64))
 
     def delete(self, table: GrowingTable, deleted: np.ndarray) -> None:
-        """Rows have gone (Algorithm 6)."""
-        alive = np.asarray(table.alive)
-        self._follow(table, np.zeros(0, np.int64), deleted)
-        self._leave(alive, np.asarray(deleted, np.int64))
+        """Take deleted rows into account (Algorithm 6)."""
+        self.apply(table, np.zeros(0, np.int64), deleted)
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> None:
-        """A batch that took rows away and brought others."""
-        before = np.asarray(table.alive).copy()
-        before[inserted] = False
+        """Follow a batch that deleted rows and then inserted others."""
+        inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
+        self.candidates = self.validations = self.pairs = 0
+        alive = np.asarray(table.alive)
         self._follow(table, inserted, deleted)
         if len(deleted):
-            self._leave(before, np.asarray(deleted, np.int64))
-        self._come(np.asarray(table.alive), np.asarray(inserted, np.int64))
+            before = alive.copy()
+            before[inserted] = False
+            self._leave(before)
+        if len(inserted):
+            self._come(table, alive, inserted)
 
     # Inserts
 
-    def _come(self, alive: np.ndarray, inserted: np.ndarray) -> None:
-        if not len(inserted):
-            return
-        if len(self.sets) == 1 and not self.sets.any():
-            self._discover(alive)  # there was one row at most, and nothing to go by
-            self._non = None
+    def _come(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> None:
+        if self._without_pairs:
+            self._discover(table, alive)  # there was one row at most, and nothing to go by
         else:
-            edges = self._duplicates(inserted, alive)
-            if len(edges):
-                self._refine(edges)
+            self._learn(self._duplicates(inserted, alive))
         if not self._covered:
             self._choose(alive)
 
     def _duplicates(self, inserted: np.ndarray, alive: np.ndarray) -> np.ndarray:
-        """The difference sets of pairs with a new row that agree on a minimal unique. Look-ups are shared (Algorithm 2)."""
-        found = [np.zeros((0, self.sets.shape[1]), np.uint64)]
-        cache: dict[Columns, np.ndarray] = {}
-        for line in unpack(self.sets):
-            unique = frozenset(line)
-            known = max((cc for cc in cache if cc <= unique), key=len, default=None)
-            pairs = cache[known] if known is not None else None
-            mine = sorted((c for c in unique if c in self.indexed), key=lambda c: -self._list(c).groups)
-            for column in mine[: 1 if pairs is None else 0]:
-                # the other indexed columns narrow the look-up down at once
-                pairs = self._look_up(column, mine, inserted, alive)
-                cache[frozenset(mine)] = pairs
-            assert pairs is not None
-            rest = np.array(sorted(unique), np.int64)
-            pairs = pairs[(self.cells.matrix[pairs[:, 0]][:, rest] == self.cells.matrix[pairs[:, 1]][:, rest]).all(axis=1)]
-            if self.unknown and len(pairs):
-                pairs = pairs[(self.cells.matrix[pairs[:, 0]][:, rest] >= 0).all(axis=1)]
-            found.append(self._differences(pairs))
-        return minimal_edges(np.concatenate(found))
+        """Pairs of a new row and another one that agree on the indexed columns of a minimal unique. Look-ups are shared (Algorithm 2)."""
+        indexed = pack([self.indexed], len(self.names))
+        # what agrees on more columns agrees on fewer: a key that holds another one need not be looked up
+        keys = minimal_edges(distinct(self.sets & indexed))
+        found = [np.zeros((0, 2), np.int64)]
+        for key in unpack(keys):
+            columns = sorted(key, key=lambda c: -self._list(c).groups)
+            if columns:  # the other indexed columns narrow the look-up down at once
+                found.append(self._look_up(columns[0], columns, inserted, alive))
+        return np.concatenate(found)
 
     def _look_up(self, column: int, agreeing: Sequence[int], rows: np.ndarray, alive: np.ndarray) -> np.ndarray:
-        index, begin, found = self.lists[column], np.array([0, -1], np.int64), []
+        index, begin, found = self._list(column), np.array([0, -1], np.int64), []
         columns = np.array(agreeing, np.int64)
         while begin[0] < len(rows):
             out = np.empty((BATCH, 2), np.int64)
             found.append(out[: kernels.earlier(self.cells.matrix, columns, rows, index.following, alive, begin, out)])
         return np.concatenate(found) if found else np.zeros((0, 2), np.int64)
 
-    def _differences(self, pairs: np.ndarray) -> np.ndarray:
-        out = np.zeros((len(pairs), self.sets.shape[1]), np.uint64)
-        kernels.differences(self.cells.matrix, self._columns, self.unknown, np.asarray(pairs, np.int64), out)
-        return distinct(out)
-
-    def _refine(self, edges: np.ndarray) -> None:
-        """Uniques that hit new difference sets too; the old ones are what the maximal non-uniques leave out."""
-        old = self._complements(self._non_uniques())
-        graph = Hypergraph(np.concatenate((old, edges)), len(self.names))
-        self.sets = refine(graph, self.sets, len(old)).all
-        self._non = None
-
-    def _non_uniques(self) -> np.ndarray:
-        """The maximal non-uniques: the complements of what hits every minimal unique."""
-        if self._non is None:
-            if not self.sets.any() and len(self.sets) == 1:  # no columns at all tell rows apart: there are no two rows
-                self._non = self.sets[:0]
-            else:
-                self._non = self._complements(minimal_hitting_sets(Hypergraph(self.sets, len(self.names))).all)
-        return self._non
-
-    def _complements(self, sets: np.ndarray) -> np.ndarray:
-        return pack([range(len(self.names))], len(self.names)) & ~sets
+    def _learn(self, pairs: np.ndarray) -> None:
+        """Take in pairs of rows, and find the uniques that hit their difference sets too."""
+        self.pairs += len(pairs)
+        known = self.seen.smallest  # what the uniques hit, even if some of it is not minimal any more
+        new = self.seen.add(pairs)
+        if len(new):
+            graph = Hypergraph(np.concatenate((known, new)), len(self.names))
+            self.sets = (refine(graph, self.sets, len(known)) if len(known) else minimal_hitting_sets(graph)).all
 
     # Deletes
 
-    def _leave(self, alive: np.ndarray, deleted: np.ndarray) -> None:
-        was = alive.copy()
-        was[deleted] = True
-        held: list[list[int]] = []
-        lost: list[list[int]] = []
-        for line in unpack(self._non_uniques()):
-            (held if self._still_non_unique(line, deleted, alive, was) else lost).append(line)
-        if not lost:
-            return
+    def _leave(self, alive: np.ndarray) -> None:
+        before = self.seen.smallest
+        # section IV-B: another pair of the same non-unique is most likely beside a row that went
+        gone = [edge for edge, rows in self.seen.bury(alive) if not any(self._still_shown(edge, row, alive) for row in rows)]
         if int(np.count_nonzero(alive)) < 2:
-            self.sets, self._non = np.zeros((1, self.sets.shape[1]), np.uint64), None
+            self.sets, self.seen = np.zeros((1, self.sets.shape[1]), np.uint64), DifferingPairs.none(self.cells)
             self._choose(alive)
-            return
-        non_unique = [frozenset(line) for line in held]
-        unique: list[Columns] = [frozenset(line) for line in unpack(self.sets)]
-        for line in lost:
-            self._subsets(frozenset(line), alive, unique, non_unique)
-        smallest = [u for u in set(unique) if not any(v < u for v in unique)]
-        self.sets, self._non = pack(smallest, len(self.names)), None
-        if not self._covered:
-            self._choose(alive)
+        elif gone:
+            proven = self.sets
+            known = self.seen.smallest
+            if len(without(known, before)) or len(without(before, known)):
+                self.sets = minimal_hitting_sets(Hypergraph(known, len(self.names))).all
+            self._converse(alive, proven)
+            if not self._covered:
+                self._choose(alive)
 
-    def _subsets(self, columns: Columns, alive: np.ndarray, unique: list[Columns], non_unique: list[Columns]) -> None:
-        """What of the subsets of a former non-unique is unique now: depth first, nothing twice."""
-        stack, seen = [columns], set[Columns]()
-        while stack:
-            top = stack.pop()
-            if top in seen or any(top <= known for known in non_unique):
-                continue
-            seen.add(top)
-            if self._has_duplicates(sorted(top), alive):
-                non_unique.append(top)
-                continue
-            unique.append(top)
-            stack += [top - {c} for c in sorted(top)]
-
-    def _still_non_unique(self, line: Sequence[int], deleted: np.ndarray, alive: np.ndarray, was: np.ndarray) -> bool:
-        """Section IV-B: look at the position lists of the rows that went, and at all of them only if those say that duplicates were
-        lost."""
-        columns = np.array(line, np.int64)
-        if not len(columns):
-            return int(np.count_nonzero(alive)) > 1
-        index = max((self._list(c) for c in line), key=lambda i: i.groups)
-        touched = False
-        out = np.empty(2, np.int64)
-        for row in deleted:
+    def _still_shown(self, edge: np.ndarray, row: int, alive: np.ndarray) -> bool:
+        """Whether two living rows agree with a row that went on all columns but those of a difference set; they are kept then."""
+        everything = pack([range(len(self.names))], len(self.names))[0]
+        line = unpack((everything & ~edge)[None, :])[0]
+        columns, out = np.array(line, np.int64), np.flatnonzero(alive)[:2]
+        if line:
             if self.unknown and (self.cells.matrix[row, columns] < 0).any():
-                continue  # null agrees with nothing: the row had no duplicates here
-            left = kernels.members(self.cells.matrix, index.columns, columns, int(row), index.table, index.following, alive, out)
-            if left > 1:
-                return True  # duplicates of a row that went are still there
-            touched = touched or left == 1 or self._had_twin(index, columns, int(row), was)
-        return not touched or self._has_duplicates(line, alive)
+                return False  # null agrees with nothing: the row had no duplicates here
+            index = max((self._list(c) for c in line), key=lambda i: i.groups)
+            out = np.empty(2, np.int64)
+            out = out[: kernels.members(self.cells.matrix, index.columns, columns, row, index.table, index.following, alive, out)]
+        if len(out) == 2:
+            self.seen.add(out[None, :])
+        return len(out) == 2
 
-    def _had_twin(self, index: EqualityIndex, columns: np.ndarray, row: int, was: np.ndarray) -> bool:
-        out = np.empty(2, np.int64)
-        return bool(kernels.members(self.cells.matrix, index.columns, columns, row, index.table, index.following, was, out) > 1)
+    def _converse(self, alive: np.ndarray, proven: np.ndarray) -> None:
+        """Have proposed uniques proven or refuted by all rows, until none is refuted. Those in ``proven`` need no proof."""
+        portion, done = PORTION, [proven]
+        while True:
+            asked = without(self.sets, np.concatenate(done))
+            self.candidates += len(asked)
+            asked = asked[:portion]
+            if not len(asked):
+                return
+            self.validations += len(asked)
+            held, pairs = self._agreeing(asked, alive)
+            done.append(asked[held])
+            portion = portion * GROWTH if 2 * np.count_nonzero(held) > len(held) else portion
+            self._learn(pairs)
 
-    def _has_duplicates(self, line: Sequence[int], alive: np.ndarray) -> bool:
-        """The complete intersection of position lists: whether any two rows agree."""
-        return self._twins(line, alive)[0] >= 0
+    def _agreeing(self, sets: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which sets of columns are unique, and pairs of living rows that agree on the others."""
+        empty = (sets == 0).all(axis=1)
+        if empty.any():  # any two rows agree on no columns at all
+            return ~empty, np.flatnonzero(alive)[None, :2]
+        has = members(sets, len(self.names))[:, self._many_first]
+        order = np.lexsort(np.packbits(has, axis=1).T[::-1])[::-1]  # neighbours have their first columns in common
+        columns = self._many_first[np.nonzero(has[order])[1]]
+        starts = np.concatenate(([0], np.cumsum(has[order].sum(axis=1))))
+        counts, pairs = agreeing(self.cells.matrix, alive, columns, starts, self.unknown, COUNTEREXAMPLES)
+        held = np.zeros(len(sets), bool)
+        held[order] = counts == 0
+        return held, pairs
 
-    def _twins(self, line: Sequence[int], alive: np.ndarray) -> tuple[int, int]:
-        rows = np.flatnonzero(alive)
-        if not len(line):
-            return (int(rows[1]), int(rows[0])) if len(rows) > 1 else (-1, -1)
-        index = EqualityIndex(self.cells, [self.names[c] for c in line], unknown=self.unknown)
-        index.take(self.cells, rows)
-        s, t = kernels.twins(index.following, alive, rows)
-        return int(s), int(t)
+    @cached_property
+    def _many_first(self) -> np.ndarray:
+        """The columns, ``int64``, those of most values first."""
+        some = self.cells.matrix[:: max(1, self.cells.rows // SAMPLED)]
+        return np.argsort([-len(np.unique(some[:, c])) for c in range(len(self.names))], kind="stable")
 
     # Indexes
 
     @property
     def _covered(self) -> bool:
-        chosen = set(self.indexed)
-        return all(not line or chosen & set(line) for line in unpack(self.sets))
+        chosen = pack([self.indexed], len(self.names))
+        return bool(((self.sets & chosen).any(axis=1) | ~self.sets.any(axis=1)).all())
 
     def _choose(self, alive: np.ndarray) -> None:
-        """Which columns to look up: Algorithms 3 and 4."""
-        rows = max(1, int(np.count_nonzero(alive)))
+        """Choose the columns to look up: Algorithms 3 and 4."""
         uniques = [frozenset(line) for line in unpack(self.sets) if line]
         used = sorted(set().union(*uniques))
         living = np.flatnonzero(alive)
-        selectivity = {c: max(1, len(dense(self.cells.matrix[living, c])[1])) / rows for c in used}
+        living = living[:: max(1, len(living) // SAMPLED)]
+        selectivity = {c: max(1, len(np.unique(self.cells.matrix[living, c]))) / max(1, len(living)) for c in used}
         chosen = select_columns(uniques, selectivity.__getitem__)
         quota = self.quota if self.quota is not None else len(chosen) + SPARE
         self.indexed = chosen + [c for c in additional_columns(uniques, chosen, quota, selectivity) if c not in chosen]
-        for column in self.indexed:
+        for column in self.indexed:  # now, so that they are saved
             self._list(column)
 
     def _list(self, column: int) -> EqualityIndex:
@@ -349,62 +345,58 @@ class Uniques:
             del self.lists[column]
         for index in self.lists.values():
             index.take(self.cells, inserted)
-        for column in self.indexed:
-            self._list(column)
 
     def save(self, writer: Writer) -> None:
-        """Write the uniques; position lists are made again from the table."""
-        writer.json("facts", {"columns": self.names, "nulls": self.cells.slots.nulls, "quota": self.quota, "indexed": self.indexed})
+        """Write uniques, difference sets and position lists."""
+        lists = [[column, index.save(writer.under(f"list-{column}"))] for column, index in self.lists.items()]
+        facts = {"columns": self.names, "nulls": self.cells.slots.nulls, "quota": self.quota, "indexed": self.indexed}
+        writer.json("facts", {**facts, "lists": lists})
         writer.array("sets", self.sets)
+        self.seen.save(writer)
 
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Uniques:
         facts = reader.json("facts")
         cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=False), table)
-        made = Uniques(cells, reader.array("sets").copy(), facts["quota"], np.asarray(table.alive).copy())
+        seen = DifferingPairs.load(reader, cells)
+        made = Uniques(cells, reader.array("sets").copy(), seen, facts["quota"], np.asarray(table.alive).copy())
         made.indexed = facts["indexed"]
+        for column, saved in facts["lists"]:
+            index = made.lists[column] = EqualityIndex.load(reader.under(f"list-{column}"), saved, cells, unknown=made.unknown)
+            index.take(cells, np.arange(index.rows, cells.rows))
         return made
 
-    def renumber(self, table: GrowingTable) -> None:
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
         """The table was compacted."""
         self.cells = Cells(self.cells.slots, table)
+        self.seen.renumber(self.cells, numbers)
         self.lists, self._present = {}, np.asarray(table.alive)
-        self._choose(np.asarray(table.alive))
 
-    # The first uniques
-
-    def _discover(self, alive: np.ndarray) -> None:
-        """Minimal hitting sets of difference sets: of neighbours first, and then of rows that show a proposed unique to be none."""
-        rows = np.flatnonzero(alive)
-        found = [np.zeros((0, self.sets.shape[1]), np.uint64)]
-        for order in islice(self.cells.orders(rows), NEIGHBOURS * len(self.names) if len(rows) > 1 else 0):
-            found.append(self._differences(np.stack((order[1:], order[:-1]), axis=1)))
-        edges = minimal_edges(np.concatenate(found))
-        self.sets = minimal_hitting_sets(Hypergraph(edges, len(self.names))).all
-        proven: set[tuple[int, ...]] = set()
-        while True:
-            pairs = []
-            for line in unpack(self.sets):
-                if tuple(line) not in proven:
-                    s, t = self._twins(line, alive)
-                    if s >= 0:
-                        pairs.append((s, t))
-                    else:
-                        proven.add(tuple(line))
-            if not pairs:
-                return
-            new = self._differences(np.array(pairs, np.int64))
-            self.sets = refine(Hypergraph(np.concatenate((edges, new)), len(self.names)), self.sets, len(edges)).all
-            edges = minimal_edges(np.concatenate((edges, new)))
+    def _discover(self, table: GrowingTable, alive: np.ndarray, first: FirstDependencies | None = None) -> None:
+        """Take the uniques that discovery finds; pairs of rows that it looked at show why there are no others."""
+        if int(np.count_nonzero(alive)) < 2:
+            return
+        found = first or first_dependencies(table, ("key",), self.cells.slots.nulls, columns=self.names)
+        self.seen.add(found.pairs)
+        self.sets = minimal_hitting_sets(Hypergraph(self.seen.smallest, len(self.names))).all
+        self._converse(alive, found.keys)
 
     def _check(self, alive: np.ndarray) -> None:
-        """Every invariant: indexes, coverage, and that the sets are minimal uniques and maximal non-uniques."""
+        """Assert every invariant: indexes, coverage, difference sets, and that uniques are minimal and non-uniques maximal."""
         for index in self.lists.values():
             index._check(self.cells, alive)
         assert self._covered
+        self.seen._check(alive)
         for line in unpack(self.sets):
             assert not self._has_duplicates(line, alive)
             assert all(self._has_duplicates([d for d in line if d != c], alive) for c in line)
-        for line in unpack(self._non_uniques()):
+        for names in self.maximal_non:
+            line = [self.names.index(name) for name in names]
             assert self._has_duplicates(line, alive)
-            assert not any(self._has_duplicates(sorted([*line, c]), alive) for c in range(len(self.names)) if c not in line)
+            assert not any(self._has_duplicates([*line, c], alive) for c in range(len(self.names)) if c not in line)
+
+    def _has_duplicates(self, line: Sequence[int], alive: np.ndarray) -> bool:
+        """Whether any two rows agree on some columns."""
+        rows = self.cells.matrix[alive][:, list(line)]
+        rows = rows[(rows >= 0).all(axis=1)] if self.unknown else rows
+        return len(np.unique(rows, axis=0)) < len(rows) if line else len(rows) > 1
