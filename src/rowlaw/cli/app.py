@@ -119,6 +119,7 @@ def discover(
     format: Annotated[str, typer.Option("--format", help="table, json, csv or markdown.")] = "table",
     out: options.Out = None,
     master: options.Master = None,
+    engine: options.EngineOption = "auto",
     quiet: options.Quiet = False,
 ) -> None:
     """Find the minimal laws that the rows obey, and show those worth reading. Ctrl-C shows what is proven so far."""
@@ -134,6 +135,7 @@ def discover(
         "strategy": strategy,
         "time_limit": time_limit,
         "non_keys": non_keys,
+        "engine": engine,
         **space.parameters(),
         **asdict(sampling),
         **table.reading(),

@@ -431,7 +431,7 @@ class _Run:
         ``each``: seconds that an answer takes, as far as is known.
         """
         broken = []
-        portion = ASKED_AT_ONCE
+        portion = ASKED_AT_ONCE if self.engine.sample_is_whole else max(1, len(sets))  # elsewhere every question is a few jobs
         if self.deadline.moment < math.inf and each > 0:  # what is asked at once may all be in vain
             portion = max(1, min(portion, int(PORTION_SECONDS / each)))
         for start in range(0, len(sets), portion):

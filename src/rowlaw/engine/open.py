@@ -13,7 +13,7 @@ from rowlaw.engine.protocol import DiscoveryEngine, Engine
 from rowlaw.engine.spark.brought import BroughtTable
 from rowlaw.engine.spark.discovery import SparkDiscoveryEngine
 from rowlaw.engine.spark.engine import SparkEngine
-from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.limits import SparkLimits, limits_of
 from rowlaw.engine.spark.read import spark_frame
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.errors import RowlawError
@@ -57,10 +57,15 @@ def open_discovery(
     """
     checked_engine(engine)
     ids = checked_id(row_id, source)
-    choice, rows = choose(source, engine, source.columns, MANY_RULES, session, limits or SparkLimits())
+    choice, rows = choose(source, engine, source.columns, MANY_RULES, session, limits or _limits(source, session))
     if choice.name == "local":
         return LocalEngine(encode(source, row_id=ids, session=session, stop=stop), nulls, session, choice=choice)
     return SparkDiscoveryEngine.open(source, nulls, ids, session, choice, limits, rows, seed=seed)
+
+
+def _limits(source: Source, session: SparkSession | None) -> SparkLimits:
+    known = source.frame.sparkSession if isinstance(source, FrameSource) else session
+    return SparkLimits() if known is None else limits_of(known)
 
 
 def checked_engine(engine: str) -> None:
@@ -96,7 +101,7 @@ def open_engine(
     checked_engine(engine)
     ids = checked_id(row_id, source)
     needed = list(dict.fromkeys((*(columns or source.columns), *ids)))
-    choice, rows = choose(source, engine, needed, rules, session, limits or SparkLimits())
+    choice, rows = choose(source, engine, needed, rules, session, limits or _limits(source, session))
     if choice.name == "local":
         if isinstance(source, FrameSource) and engine == "auto":
             frame, schema = spark_frame(source, source.frame.sparkSession)

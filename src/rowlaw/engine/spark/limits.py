@@ -29,6 +29,9 @@ KUBERNETES_FACTOR = 0.4  # Spark's default there for programs in Python
 EXECUTOR_MEMORY = 1 << 30  # Spark's default of spark.executor.memory
 
 
+DRIVER_BYTES = "spark.rowlaw.driverBytes"  # a setting of the session: bytes of encoded columns that may be brought to the driver
+
+
 @dataclass(frozen=True, slots=True)
 class SparkLimits:
     """Limits of the plans. Tests set them so low that small tables go through every plan."""
@@ -50,9 +53,11 @@ VALUE_BYTES = {"number": 8, "boolean": 1, "date": 4, "timestamp": 8, "text": 24}
 def limits_of(session: SparkSession) -> SparkLimits:
     """The limits for the workers of a session; what it does not tell is assumed."""
     settings = _settings(session)
+    brought = settings(DRIVER_BYTES)
+    known = {} if brought is None else {"driver_bytes": int(brought)}
     with suppress(Exception):  # a setting that is no number, a platform that hides its own
-        return SparkLimits(task_bytes=task_bytes(settings, SparkTasks(session).slots))
-    return SparkLimits()
+        known["task_bytes"] = task_bytes(settings, SparkTasks(session).slots)
+    return SparkLimits(**known)
 
 
 def _settings(session: SparkSession) -> Callable[[str], str | None]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from rowlaw.engine.local.statistics import shared_values
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.errors import no_column
 from rowlaw.rules.model import TypeClass
@@ -83,11 +84,11 @@ class SparkStatistics:
         more = max(self.column(left).distinct, self.column(right).distinct)
         if not more:
             return 0.0
+        sides = [self.values(name) for name in (left, right)]
         if self.table.arrow_types[left] != self.table.arrow_types[right]:
             # numbers of different types: Spark does not compare them exactly
-            found = [self.values(name).toArrow().column(0).combine_chunks() for name in (left, right)]
-            return shared_values(*found)
-        return int(self.values(left).intersect(self.values(right)).count()) / more
+            sides = [side.mapInArrow(_exact_texts, "value string") for side in sides]
+        return int(sides[0].intersect(sides[1]).count()) / more
 
     def mean(self, name: str, *, exact: bool) -> Any:
         total, absolute, count = self._sums[name] if name in self._sums else self._sum(name)
@@ -129,6 +130,18 @@ class SparkStatistics:
             total, absolute, count = total + Fraction(row[0]), absolute + Fraction(row[1]), count + row[2]
         self._sums[name] = (total, absolute, count)
         return self._sums[name]
+
+
+def _exact_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Values as texts that are equal if the values are, whatever their types."""
+    for batch in batches:
+        yield pa.record_batch({"value": pa.array([_exact_text(value) for value in batch.column(0).to_pylist()], pa.string())})
+
+
+def _exact_text(value: Any) -> str:
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None).isoformat()
+    return str(Fraction(value)) if isinstance(value, int | float | Decimal) and math.isfinite(value) else str(value)
 
 
 def _exact_sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
