@@ -15,6 +15,7 @@ Decisions where DESIGN.md is silent are marked "Chosen:".
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -23,6 +24,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range
 from rowlaw.rules.model import (
     Column,
     Constant,
@@ -116,10 +118,39 @@ def operand_value(operand: Operand, table: Table, s: int, t: int) -> Any:
 
 def holds(predicate: Predicate, table: Table, s: int, t: int, nulls: Nulls) -> bool:
     """Whether rows ``s`` and ``t`` make the predicate true."""
+    if isinstance(predicate.right, Condition):
+        value = operand_value(predicate.left, table, s, t)
+        return meets(value, predicate.right, nulls) if predicate.op == Op.EQ else fails(value, predicate.right, nulls)
     left, right = operand_value(predicate.left, table, s, t), operand_value(predicate.right, table, s, t)
     if isinstance(predicate.right, Constant) and isinstance(left, float) and isinstance(right, Decimal):
         right = float(right)  # against floats a literal such as 0.1 means the float that is written so
     return compare(left, right, predicate.op, nulls)
+
+
+def meets(value: Any, condition: Condition, nulls: Nulls) -> bool:
+    """Whether a condition is true of a value. Chosen: of null only ``is null`` is ever true."""
+    match condition:
+        case IsNull():
+            return is_null(value)
+        case OneOf(values):
+            return any(compare(value, _as(value, v), Op.EQ, nulls) for v in values)
+        case Range(low, high):
+            return compare(value, _as(value, low), Op.GE, nulls) and compare(value, _as(value, high), Op.LE, nulls)
+        case Matches(pattern):
+            return not is_null(value) and re.fullmatch(pattern, value, re.ASCII) is not None
+    raise TypeError(condition)
+
+
+def fails(value: Any, condition: Condition, nulls: Nulls) -> bool:
+    """Whether the negated condition is true of a value: with unknown nulls neither is true of null."""
+    if is_null(value) and nulls == "unknown" and not isinstance(condition, IsNull):
+        return False
+    return not meets(value, condition, nulls)
+
+
+def _as(value: Any, literal: Constant) -> Any:
+    """A literal beside a value: against floats 0.1 means the float that is written so."""
+    return float(literal.value) if isinstance(value, float) and isinstance(literal.value, Decimal) else literal.value
 
 
 def violations(rule: Rule, table: Table, nulls: Nulls) -> list[tuple[int, ...]]:

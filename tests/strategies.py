@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range
 from rowlaw.rules.model import (
     Column,
     Constant,
@@ -229,11 +230,54 @@ def literals(table: Table, column: str) -> st.SearchStrategy[Value]:
     return st.sampled_from([v for v in known if not is_null(v) and not (isinstance(v, float) and math.isinf(v))])
 
 
+PATTERNS = [
+    *(
+        "a",
+        "[ab]",
+        "[^a]",
+        ".",
+        ".*",
+        "a?b?",
+        r"\d+",
+        r"\w*",
+        r"\s",
+        r"\S+",
+        r"\d{1,2}(\.\d)?",
+        "(a|b|A)?",
+        "(?:a|ab)(b|)",
+        "é|e.",
+        "[à-ÿ]",
+    ),
+    *("", "a.", r"a\nb", r"[^\d\s]*", "(a*)*b?", r"'", r"[\]\-x]", "[a-]", "null|NULL|NaN", "x{0}a", "^a$", ".{3,}", ".{0,1}"),
+]
+
+
+@st.composite
+def conditions(draw: st.DrawFn, table: Table, column: str) -> Condition:
+    """Any condition on a column."""
+    kinds = ["null", "list", "range", *(["pattern"] if table.types[column] == "text" else [])]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "null":
+        return IsNull()
+    if kind == "pattern":
+        return Matches(draw(st.sampled_from(PATTERNS)))
+    literal = literals(table, column).map(Constant)
+    if kind == "list":
+        return OneOf(tuple(draw(st.lists(literal, min_size=1, max_size=3))))
+    return Range(*sorted((draw(literal), draw(literal)), key=lambda c: c.value))
+
+
 @st.composite
 def predicates(
-    draw: st.DrawFn, table: Table, *, single_row: bool = True, literal: bool = True, operators: Sequence[Op] = tuple(Op)
+    draw: st.DrawFn,
+    table: Table,
+    *,
+    single_row: bool = True,
+    literal: bool = True,
+    operators: Sequence[Op] = tuple(Op),
+    condition: bool = False,
 ) -> Predicate:
-    """Any predicate over the table: one column of two rows, two columns, two columns of one row, a column and a literal."""
+    """Any predicate over the table: one column of two rows, two columns, two columns of one row, a column and a literal or a condition."""
     a = draw(st.sampled_from(table.columns))
     op = draw(st.sampled_from(list(operators)))
     others = [c for c in table.columns if c != a and table.types[c] == table.types[a]]
@@ -242,11 +286,14 @@ def predicates(
         *(["cross", "cross"] if others else []),
         *(["row"] if others and single_row else []),
         *(["literal"] if literal else []),
+        *(["condition", "condition"] if condition else []),
     ]
     shape = draw(st.sampled_from(shapes))
     if shape == "same":
         return Predicate(Column("s", a), op, Column("t", a))
     row: Literal["s", "t"] = draw(st.sampled_from(["s", "t"]))
+    if shape == "condition":
+        return Predicate(Column(row, a), draw(st.sampled_from([Op.EQ, Op.NE])), draw(conditions(table, a)))
     if shape == "literal":
         return Predicate(Column(row, a), op, Constant(draw(literals(table, a))))
     b = draw(st.sampled_from(others))
@@ -264,9 +311,10 @@ def denials(
     single_row: bool = True,
     literal: bool = True,
     operators: Sequence[Op] = tuple(Op),
+    condition: bool = False,
 ) -> Denial:
     """Any denial constraint over the table; it may be about one row, and it may be trivial."""
-    some = predicates(table, single_row=single_row, literal=literal, operators=operators)
+    some = predicates(table, single_row=single_row, literal=literal, operators=operators, condition=condition)
     return Denial(tuple(draw(st.lists(some, min_size=1, max_size=max_predicates))))
 
 
@@ -296,7 +344,12 @@ def order_dependencies(table: Table) -> st.SearchStrategy[OrderDependency]:
 
 def rules(table: Table) -> st.SearchStrategy[Rule]:
     """A rule of any kind over the table."""
-    kinds: list[st.SearchStrategy[Any]] = [denials(table), keys(table), functional_dependencies(table), order_dependencies(table)]
+    kinds: list[st.SearchStrategy[Any]] = [
+        denials(table, condition=True),
+        keys(table),
+        functional_dependencies(table),
+        order_dependencies(table),
+    ]
     if len(table.columns) > 1:
         kinds.append(order_compatibles(table))
     return st.one_of(kinds)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rowlaw.maintain import watch as watch
     from rowlaw.relation import Relation as Relation
     from rowlaw.relation import encode as encode
+    from rowlaw.report import Profile as Profile
     from rowlaw.report import explain as explain
+    from rowlaw.report import profile as profile
     from rowlaw.report import write_report as write_report
     from rowlaw.rules import RuleSet as RuleSet
     from rowlaw.rules import load as load
@@ -33,6 +35,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Discovery": "rowlaw.discovery",
     "Laws": "rowlaw.maintain",
+    "Profile": "rowlaw.report",
     "Relation": "rowlaw.relation",
     "Result": "rowlaw.violations",
     "RowlawError": "rowlaw.errors",
@@ -47,6 +50,7 @@ _HOMES = {
     "load": "rowlaw.rules",
     "open_source": "rowlaw.source",
     "parse": "rowlaw.rules",
+    "profile": "rowlaw.report",
     "watch": "rowlaw.maintain",
     "write_report": "rowlaw.report",
 }
@@ -54,6 +58,7 @@ _HOMES = {
 __all__ = [
     "Discovery",
     "Laws",
+    "Profile",
     "Relation",
     "Result",
     "RowlawError",
@@ -69,6 +74,7 @@ __all__ = [
     "load",
     "open_source",
     "parse",
+    "profile",
     "watch",
     "write_report",
 ]

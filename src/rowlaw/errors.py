@@ -12,7 +12,8 @@ UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "RULE_TOO_LONG": ("the rule has {size} {unit}; the limit is {limit}", BAD_INPUT),
     "UNKNOWN_COLUMN": ("no column {column!r}{hint}", BAD_INPUT),
     "INCOMPATIBLE_TYPES": ("cannot compare {left} ({left_type}) with {right} ({right_type}){hint}", BAD_INPUT),
+    "PATTERN_NEEDS_TEXT": ("a pattern describes text, and {column} is a {type}{hint}", BAD_INPUT),
     "BAD_LITERAL": ("{literal} is not a {type}{hint}", BAD_INPUT),
     "RULE_FILE": ("{file}{where}: {problem}", BAD_INPUT),
     "BAD_RULE": ("rule {id!r}: {field} {problem}", BAD_INPUT),
@@ -67,6 +69,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     ),
     "MANY_RULES": ("more than {most:,} minimal rules, too many to keep: name fewer columns, or use --no-cross (cross=False)", BAD_INPUT),
     "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
+    "UNKNOWN_PARAMETER": ("{function}() has no parameter {name!r}{hint}", BAD_INPUT),
     # output
     "FILE_NOT_WRITTEN": ("{path}: the file could not be written, and is as it was before: {problem}", RUN_FAILED),
     "NO_ROOM": ("the scratch folder {path} has no room: {problem}; free some, or name another folder with ROWLAW_SCRATCH", RUN_FAILED),
@@ -77,6 +80,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "SPARK_FAILED": ("Spark did not start: {problem}", RUN_FAILED),
     "JOB_FAILED": ("the Spark job {job!r} failed: {problem}", RUN_FAILED),
     # sources
+    "NO_SUCH_TABLE": ("no table {table!r} in the catalog of Spark{hint}, and no file or folder of that name", BAD_INPUT),
     "NO_SUCH_FILE": ("no file, folder or glob {path!r}{hint}", BAD_INPUT),
     "EMPTY_FILE": ("{path}: the file is empty; a table needs at least a header line", BAD_INPUT),
     "NO_COLUMNS": ("{source}: the table has no columns", BAD_INPUT),
@@ -90,12 +94,17 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     ),
     "BAD_FILE": ("{path}: {problem}", BAD_INPUT),
     "BAD_VALUE": (
-        "{path}{where}, column {column!r}: {value!r} is not a {type}; give another type for the column or fix the value",
+        "{path}{where}, column {column!r}: {value!r} cannot be read as {type}; give another type for the column or fix the value",
         BAD_INPUT,
     ),
     "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of the columns", BAD_INPUT),
     "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or flatten it", BAD_INPUT),
-    "UNKNOWN_FORMAT": ("{path}: cannot tell the format; give it, for example format='csv'", BAD_INPUT),
+    "UNKNOWN_FORMAT": ("{path}: cannot tell the format from the name; give it, for example format='csv'", BAD_INPUT),
+    "REMOTE_STORAGE": ("{path}: Spark could not read it: {cause}; {remedy}", BAD_INPUT),
+    "MIXED_TYPES": (
+        "{source}, column {column!r}: its values are of several types ({types}); give it one, for example frame[{column!r}].astype(str)",
+        BAD_INPUT,
+    ),
     "NOT_A_TABLE": ("cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream", BAD_INPUT),
     "MISSING_PACKAGE": ("{what} needs the package {package!r}; pip install '{install}'", BAD_INPUT),
     "BAD_ROW_ID": ("row_id column {column!r} {problem}", BAD_INPUT),
@@ -114,6 +123,26 @@ CONDITIONS: dict[str, tuple[str, int]] = {
 }
 
 
+# The same errors in the words of the command line, where options have other names.
+COMMAND_LINE: dict[str, str] = {
+    "UNKNOWN_FORMAT": "{path}: cannot tell the format from the name; give it, for example --source-format csv",
+    "RAGGED_ROW": (
+        "{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give --delimiter"
+    ),
+    "BAD_ENCODING": "{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example --encoding latin-1",
+    "BAD_VALUE": (
+        "{path}{where}, column {column!r}: {value!r} cannot be read as {type}; give another type, for example --types {column}=string, "
+        "or fix the value"
+    ),
+    "MIXED_TYPES": "{source}, column {column!r}: its values are of several types ({types}); give it one: --types {column}=string",
+    "NOT_A_TABLE": "cannot read a table from {type}; give a file, a folder or a table of the catalog",
+    "MANY_PAIRS": "among {columns:,} columns more than {most:,} pairs share values: use --no-cross, fewer --columns or a higher --overlap",
+    "MANY_RULES": "more than {most:,} minimal rules, too many to keep: name fewer --columns, or use --no-cross",
+    "BAD_ROW_ID": "--row-id: column {column!r} {problem}",
+}
+OPTIONS = {"format": "--source-format", "operators_of": "--operators", "predicates": "--predicate", "progress": "--quiet"}
+
+
 class RowlawError(Exception):
     """What rowlaw raises: ``condition`` names it, ``parameters`` hold the particulars."""
 
@@ -129,12 +158,36 @@ class RowlawError(Exception):
         """The same error, to be raised at a place."""
         return RowlawError(self.condition, place, **self.parameters)
 
+    def on_command_line(self) -> str:
+        """The error as a command prints it: options by the names that they have there.
+
+        >>> print(RowlawError("BAD_OPTION", option="row_id", value=3, problem="give a name").on_command_line())
+        BAD_OPTION: --row-id 3: give a name
+        """
+        message = self.message
+        if self.condition == "BAD_OPTION":
+            option = str(self.parameters["option"])
+            name = option if option.startswith("-") or " " in option else OPTIONS.get(option, "--" + option.replace("_", "-"))
+            value = self.parameters["value"]
+            shown = "" if value is True or value == "" else f" {value}"
+            message = f"{name}{shown}: {self.parameters['problem']}"
+        elif self.condition in COMMAND_LINE:
+            message = COMMAND_LINE[self.condition].format(**self.parameters)
+        return f"{self.condition}: {message}" + (f"\n{self.place}" if self.place else "")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.condition, self.place, self.parameters)
 
 
 class RowlawWarning(UserWarning):
-    """What rowlaw warns of: something in the input that it leaves out. The command line prints it as one line on stderr."""
+    """What rowlaw warns of: something in the input that it leaves out, or that is probably meant otherwise.
+
+    The command line prints it as one line on stderr, in its own words (``on_command_line``) where it has others.
+    """
+
+    def __init__(self, message: str, on_command_line: str | None = None) -> None:
+        super().__init__(message)
+        self.on_command_line = on_command_line or message
 
 
 def _rebuild(condition: str, place: Place | None, parameters: dict[str, Any]) -> RowlawError:
@@ -151,6 +204,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {n.casefold(): n for n in reversed(names)}
     found = folded.get(name.casefold()) or next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.5)), None)
     return f"; did you mean {found!r}?" if found is not None else ""
+
+
+def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str]) -> None:
+    """Raise an error about the first name that is neither a parameter of a function nor one ``more``, with the nearest one that is.
+
+    >>> check_parameters(nearest, ["nme"], ["format"])
+    Traceback (most recent call last):
+    rowlaw.errors.RowlawError: UNKNOWN_PARAMETER: nearest() has no parameter 'nme'; did you mean 'name'?
+    """
+    if not given:
+        return
+    known = inspect.signature(function).parameters.values()
+    names = [*(p.name for p in known if p.kind != inspect.Parameter.VAR_KEYWORD), *more]
+    for name in given:
+        if name not in names:
+            raise RowlawError("UNKNOWN_PARAMETER", function=function.__name__, name=name, hint=nearest(name, names))
 
 
 def no_column(name: str, known: Iterable[str], skipped: Mapping[str, RowlawError] | None = None, place: Place | None = None) -> RowlawError:

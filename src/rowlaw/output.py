@@ -62,6 +62,34 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
             drafts.discard(draft)
 
 
+@contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Where to write files that are to appear together as the folder ``path``, which must not exist.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "told")
+    >>> with whole_folder(path) as draft:
+    ...     _ = pathlib.Path(draft, "part").write_text("all of it")
+    ...     path.exists()
+    False
+    >>> [file.name for file in path.iterdir()]
+    ['part']
+    """
+    target = check_place(path)
+    with _named(os.fspath(path)):
+        draft = f"{_stem(target)}.{secrets.token_hex(8)}.part"
+        drafts.add(draft)
+        try:
+            os.mkdir(draft)
+            yield draft
+            os.rename(draft, target)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        finally:
+            drafts.discard(draft)
+
+
 def discard_drafts() -> None:
     """Remove what is being written, before the process ends without unwinding."""
     for path in list(drafts):

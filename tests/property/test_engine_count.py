@@ -43,7 +43,7 @@ def test_counts(methods, data, table, nulls):
     with encode(open_source(to_arrow(table))) as relation:
         scales = Scales(relation, nulls)
         for _ in range(3):
-            rule = data.draw(st.one_of(denials(table), shaped(table)))
+            rule = data.draw(st.one_of(denials(table, condition=True), shaped(table)))
             found = count(compile_rule(rule, scales), relation.rows, methods=methods)
             check(found, rule, table, nulls)
             assert count(compile_rule(rule, scales), relation.rows, per_row=False, methods=methods).pairs == found.pairs
@@ -53,7 +53,7 @@ def sharing(table):
     """Rules with some equalities in common, and single-row predicates too: what they compare otherwise has nulls here and there."""
     equality = st.one_of(same_column(table.columns, [Op.EQ]), predicates(table, single_row=False, literal=False, operators=[Op.EQ]))
     common = st.lists(equality, min_size=1, max_size=2)
-    own = st.lists(predicates(table), max_size=3)
+    own = st.lists(predicates(table, condition=True), max_size=3)
     return st.tuples(common, st.lists(own, min_size=2, max_size=5)).map(lambda drawn: [Denial((*drawn[0], *more)) for more in drawn[1]])
 
 

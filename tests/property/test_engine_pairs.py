@@ -26,7 +26,7 @@ def collected(found):
 
 
 def about_pairs(table, **more):
-    return denials(table, **more).filter(lambda d: d.arity == 2)
+    return denials(table, condition=True, **more).filter(lambda d: d.arity == 2)
 
 
 @given(data=st.data(), table=tables(), nulls=nulls(), batch=batches, pruned=st.booleans(), method=st.sampled_from(METHODS))
@@ -89,7 +89,7 @@ def test_several_rules(data, table, nulls, batch, threads, limited):
 
 
 def compare_several_rules(data, table, nulls, batch, threads, limited):
-    rules = data.draw(st.lists(denials(table), max_size=6))
+    rules = data.draw(st.lists(denials(table, condition=True), max_size=6))
     limit = data.draw(st.integers(0, 4)) if limited else None
     with encode(open_source(to_arrow(table))) as relation:
         scales = Scales(relation, nulls)

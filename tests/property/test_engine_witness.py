@@ -20,7 +20,7 @@ def test_witness(data, table, nulls, pairs_per_row):
     with encode(open_source(to_arrow(table))) as relation:
         scales = Scales(relation, nulls)
         for most in (2, 3, 5):
-            rule = data.draw(denials(table, max_predicates=most))
+            rule = data.draw(denials(table, max_predicates=most, condition=True))
             expected = naive.violations(rule, table.values, nulls)
             for wanted in (1, 3):
                 found = counterexamples(compile_rule(rule, scales), relation.rows, wanted, pairs_per_row=pairs_per_row)
@@ -31,7 +31,7 @@ def test_witness(data, table, nulls, pairs_per_row):
 
 @given(data=st.data(), table=tables(), nulls=nulls(), parts=st.integers(1, 5))
 def test_pieces_add_up(data, table, nulls, parts):
-    rule = data.draw(denials(table))
+    rule = data.draw(denials(table, condition=True))
     with encode(open_source(to_arrow(table))) as relation:
         compiled = compile_rule(rule, Scales(relation, nulls))
         whole = count(compiled, relation.rows)
@@ -42,7 +42,7 @@ def test_pieces_add_up(data, table, nulls, parts):
 
 @given(data=st.data(), table=tables(min_rows=1), nulls=nulls())
 def test_a_part_against_a_part(data, table, nulls):
-    rule = data.draw(denials(table).filter(lambda d: d.arity == 2))
+    rule = data.draw(denials(table, condition=True).filter(lambda d: d.arity == 2))
     rows = st.sets(st.integers(0, table.rows - 1))
     left, right = data.draw(rows), data.draw(rows)
     with encode(open_source(to_arrow(table))) as relation:

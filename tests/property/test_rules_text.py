@@ -16,12 +16,16 @@ from rowlaw.rules import (
     Constant,
     Denial,
     FunctionalDependency,
+    IsNull,
     Key,
+    Matches,
     NamedRule,
+    OneOf,
     Op,
     OrderCompatible,
     OrderDependency,
     Predicate,
+    Range,
     RuleSet,
     SortColumn,
     bind,
@@ -31,6 +35,7 @@ from rowlaw.rules import (
     parse_located,
     sql,
 )
+from tests.strategies import PATTERNS
 
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 ODD = ["1", "01", "", " ", "a b", "a.b", "a`b", "``", "'", '"', "a\nb", "\r", "\t", "#", "# x", "😀", "and", "NOT", "null", "Date"]
@@ -47,7 +52,15 @@ LITERALS = st.one_of(
     st.datetimes(),
 ).map(Constant)
 COLUMNS = st.builds(Column, st.sampled_from("st"), NAMES)
-PREDICATES = st.tuples(COLUMNS, st.sampled_from(Op), COLUMNS | LITERALS).filter(lambda p: p[0] != p[2]).map(lambda p: Predicate(*p))
+CONDITIONS = st.one_of(
+    st.just(IsNull()),
+    st.lists(LITERALS, min_size=1, max_size=3).filter(lambda v: len({c.type for c in v}) == 1).map(lambda v: OneOf(tuple(v))),
+    st.tuples(LITERALS, LITERALS).filter(lambda v: v[0].type == v[1].type).map(lambda v: Range(*sorted(v, key=lambda c: c.value))),
+    st.sampled_from([*PATTERNS, "it's", "[']"]).map(Matches),
+)
+TESTS = st.tuples(COLUMNS, st.sampled_from([Op.EQ, Op.NE]), CONDITIONS).map(lambda p: Predicate(*p))
+COMPARISONS = st.tuples(COLUMNS, st.sampled_from(Op), COLUMNS | LITERALS).filter(lambda p: p[0] != p[2]).map(lambda p: Predicate(*p))
+PREDICATES = COMPARISONS | COMPARISONS | TESTS
 LISTS = st.lists(NAMES, max_size=4).map(tuple)
 SORTS = st.lists(st.builds(SortColumn, NAMES, st.booleans()), max_size=3).map(tuple)
 RULES = st.one_of(
@@ -94,12 +107,14 @@ def test_bind_accepts_or_says_why(rule, data):
     try:
         bound = bind(rule, types)
     except RowlawError as error:
-        assert error.condition in ("INCOMPATIBLE_TYPES", "BAD_LITERAL")  # noqa: PT017
+        assert error.condition in ("INCOMPATIBLE_TYPES", "BAD_LITERAL", "PATTERN_NEEDS_TEXT")  # noqa: PT017
         assert error.place is not None  # noqa: PT017
     else:
         assert bind(bound, types) == bound
         for p in (p for d in bound.denials for p in d.predicates):
-            right = p.right.type if isinstance(p.right, Constant) else types[p.right.name]
+            if isinstance(p.right, IsNull | Matches):
+                continue
+            right = types[p.right.name] if isinstance(p.right, Column) else p.right.type
             assert right == types[p.left.name]
 
 

@@ -21,7 +21,7 @@ Script = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def spark():
-    found = session()
+    found = session(short=True)  # thousands of small queries
     yield found
     found.stop()
 

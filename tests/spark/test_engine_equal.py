@@ -20,6 +20,8 @@ from tests import naive
 from tests.strategies import nulls, rules, tables, to_arrow
 
 TINY = SparkLimits(task_bytes=120, buckets=3)
+FOLDED = SparkLimits(fold_share=10.0)  # every rule is counted from a fold
+LIMITS = [TINY, SparkLimits(), FOLDED]
 # a failing case of some seconds is not made smaller: that would take longer than a test may
 SETTINGS = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
 QUICK = {
@@ -64,7 +66,7 @@ def as_pairs(listed):
 
 
 @settings(max_examples=170, **SETTINGS)
-@given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
+@given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), limits=st.sampled_from(LIMITS))
 def test_counts(session, data, table, nulls, limits):
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
     opened = engine(session, table, nulls, limits)
@@ -73,7 +75,7 @@ def test_counts(session, data, table, nulls, limits):
 
 
 @settings(max_examples=20, **SETTINGS)
-@given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
+@given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), limits=st.sampled_from(LIMITS))
 def test_rows_and_pairs(session, data, table, nulls, limits):
     rule = data.draw(rules(table))
     opened = engine(session, table, nulls, limits)
@@ -100,7 +102,7 @@ def assert_first(findings, expected):
     data=st.data(),
     table=tables(min_columns=2, max_rows=6),
     nulls=nulls(),
-    limits=st.sampled_from([TINY, SparkLimits()]),
+    limits=st.sampled_from(LIMITS),
     sides=st.tuples(*[st.sampled_from(["all", "old", "new"])] * 2),
 )
 def test_part_against_part(session, data, table, nulls, limits, sides):

@@ -160,11 +160,11 @@ def test_discover_as_json(people):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--kinds", "nothing"], "BAD_OPTION: kinds"),
-        (["--error", "1.5"], "BAD_OPTION: error"),
-        (["--strategy", "luck"], "BAD_OPTION: strategy"),
-        (["--overlap", "7"], "BAD_OPTION: overlap"),
-        (["--time-limit", "-1"], "BAD_OPTION: time_limit"),
+        (["--kinds", "nothing"], "BAD_OPTION: --kinds"),
+        (["--error", "1.5"], "BAD_OPTION: --error"),
+        (["--strategy", "luck"], "BAD_OPTION: --strategy"),
+        (["--overlap", "7"], "BAD_OPTION: --overlap"),
+        (["--time-limit", "-1"], "BAD_OPTION: --time-limit"),
         (["--columns", "nothing"], "UNKNOWN_COLUMN"),
     ],
 )

@@ -56,7 +56,7 @@ def test_types_can_be_given(tmp_path):
 
 def test_value_that_has_not_the_type_given(tmp_path):
     path = write(tmp_path, "t.csv", 'a,b\n1,"two\nlines"\nx7,y\n')
-    with pytest.raises(RowlawError, match=r"t\.csv, line 4, column 'a': 'x7' is not a int64"):
+    with pytest.raises(RowlawError, match=r"t\.csv, line 4, column 'a': 'x7' cannot be read as integer"):
         read(path, types={"a": "int"})
 
 

@@ -1,5 +1,6 @@
 """Frames of other libraries."""
 
+import re
 from datetime import date
 from decimal import Decimal
 
@@ -55,7 +56,7 @@ def test_names_that_are_not_text():
         (pa.table({"a": [b"x"]}), "UNSUPPORTED_TYPE"),
         (pa.table([[1], [2]], names=["a", "a"]), "DUPLICATE_COLUMN"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "DUPLICATE_COLUMN"),
-        (pd.DataFrame({"a": [1, "x"]}), "UNSUPPORTED_TYPE"),
+        (pd.DataFrame({"a": [1, "x"]}), "MIXED_TYPES"),
         (pa.table({}), "NO_COLUMNS"),
         (7, "NOT_A_TABLE"),
     ],
@@ -69,15 +70,15 @@ def test_bad_frames(frame, condition):
 @pytest.mark.parametrize(
     ("values", "wanted", "shown"),
     [
-        ([1.5, 2.0], "integer", "1.5 is not a int64"),
-        ([1, 2], "date", "1 is not a date32"),
-        ([date(2020, 1, 1)], "boolean", "'2020-01-01' is not a bool"),
-        ([7, 12345], "decimal(3,0)", "12345 is not a decimal128"),
-        (["x"], "integer", "'x' is not a int64"),
+        ([1.5, 2.0], "integer", "1.5 cannot be read as integer"),
+        ([1, 2], "date", "1 cannot be read as date"),
+        ([date(2020, 1, 1)], "boolean", "'2020-01-01' cannot be read as boolean"),
+        ([7, 12345], "decimal(3,0)", "12345 cannot be read as decimal(3,0)"),
+        (["x"], "integer", "'x' cannot be read as integer"),
     ],
 )
 def test_values_that_have_not_the_type_given(values, wanted, shown):
-    with pytest.raises(RowlawError, match=f"BAD_VALUE: Table, column 'a': {shown}"):
+    with pytest.raises(RowlawError, match=re.escape(f"BAD_VALUE: Table, column 'a': {shown}")):
         encode(open_source(pa.table({"a": values}), types={"a": wanted}))
 
 

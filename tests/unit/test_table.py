@@ -9,9 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import rowlaw
 from rowlaw.errors import RowlawError
+from rowlaw.maintain import Laws
 from rowlaw.maintain import dictionary as module
 from rowlaw.maintain.dictionary import Dictionary
+from rowlaw.maintain.feed import net
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.maintain.values import Numbers
 from rowlaw.relation import encode
@@ -250,3 +253,51 @@ def test_relabelling_changes_only_the_column_concerned(monkeypatch):
             assert table.labels("a")[:-1].tolist() == before["a"]
     assert set(seen) == {"a"}
     assert table.decode(np.arange(21), ["a"]).column(0).to_pylist() == [0.0, 1.0, *(0.5**i for i in range(1, 20))]
+
+
+PLACES = pa.table({"origin": ["EWR", "EWR", "JFK"], "flight": [1, 2, 1], "seats": [100, 200, 300]})
+
+
+def test_ids_of_several_columns():
+    table = growing(PLACES, row_id=["origin", "flight"])
+    assert table.row_names([2]).to_pylist() == [{"origin": "JFK", "flight": 1}]
+    taken = table.take(pa.table({"origin": ["EWR"], "flight": [1], "seats": [150]}), deletes=[("EWR", 1), ("JFK", 1)])
+    assert (taken.inserted.tolist(), taken.deleted.tolist()) == ([3], [0, 2])
+    assert table.take(deletes=pa.table({"flight": [2], "origin": ["EWR"], "why": ["late"]})).deleted.tolist() == [1]
+    table._check()
+    refused(table, "DUPLICATE_ROW_ID", "('EWR', 1)", "another row", inserts=pa.table({"origin": ["EWR"], "flight": [1], "seats": [1]}))
+    refused(table, "DUPLICATE_ROW_ID", "('LGA', 7)", "twice", inserts=pa.table({"origin": ["LGA"] * 2, "flight": [7, 7], "seats": [1, 2]}))
+    refused(table, "BAD_ROW_ID", "'flight' has 1 nulls", inserts=pa.table({"origin": ["LGA"], "flight": pa.nulls(1), "seats": [1]}))
+    refused(table, "UNKNOWN_ROW", "{'origin': 'JFK', 'flight': 1}", deletes=[("JFK", 1)])
+    refused(table, "BATCH_COLUMNS", "an id is a tuple of origin, flight", deletes=["JFK"])
+    refused(table, "BATCH_TYPE", "'flight'", deletes=[("EWR", "one")])
+
+
+def test_a_feed_by_ids_of_several_columns():
+    table = growing(PLACES, row_id=["origin", "flight"])
+    feed = pa.table(
+        {
+            "op": ["update", "insert", "delete", "delete", "insert"],
+            "origin": ["EWR", "LGA", "LGA", "JFK", "JFK"],
+            "flight": [1, 1, 1, 1, 2],
+            "seats": [111, 5, 5, None, 7],
+        }
+    )
+    coming, going = net(feed, table, "op")
+    taken = table.take(coming, going)
+    assert table.row_names(taken.deleted).to_pylist() == [{"origin": "EWR", "flight": 1}, {"origin": "JFK", "flight": 1}]
+    assert table.decode(taken.inserted).to_pylist() == [
+        {"origin": "EWR", "flight": 1, "seats": 111},
+        {"origin": "JFK", "flight": 2, "seats": 7},
+    ]
+
+
+def test_a_state_with_ids_of_several_columns(tmp_path):
+    laws = Laws.create(tmp_path / "state", PLACES, row_id=["origin", "flight"], progress=False)
+    assert ("flight", "origin") in [tuple(sorted(key)) for key in laws.keys]
+    laws = Laws.open(tmp_path / "state")
+    assert laws.table.row_id == ("origin", "flight")
+    change = laws.apply(pa.table({"origin": ["JFK"], "flight": [2], "seats": [300]}), deletes=[("EWR", 2)])
+    assert (change.inserted, change.deleted) == (1, 1)
+    fresh = {str(rule.rule) for rule in rowlaw.discover(laws.table.relation().decode(), row_id=["origin", "flight"], progress=False)}
+    assert {str(rule.rule) for rule in Laws.open(tmp_path / "state").rules} == fresh

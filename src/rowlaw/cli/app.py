@@ -58,11 +58,18 @@ def check(
     row_id: options.RowId = None,
     *,
     table: options.Table,
+    show_types: options.ShowTypes = False,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show per rule.", min=0)] = 3,
     suspects: Annotated[
         int, typer.Option("--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0)
     ] = 0,
-    violations: Annotated[str | None, typer.Option("--violations", help="Write all violations: .parquet, .csv or .arrow file.")] = None,
+    violations: Annotated[
+        str | None,
+        typer.Option(
+            "--violations",
+            help="Write all violations: a .parquet, .csv or .arrow file, or a folder of Parquet (out/), which Spark's workers write.",
+        ),
+    ] = None,
     violations_limit: Annotated[
         int | None, typer.Option("--violations-limit", help="Violations of each rule to write, at most.", show_default="all", min=1)
     ] = None,
@@ -77,13 +84,13 @@ def check(
     Exit code 0: all rules hold. 1: a rule of severity error is broken. 2: bad usage, rule or input. 3: the run failed.
     """
     options.chosen(format, "--format", options.CHECK_FORMATS)
-    options.outputs(out, violations)
+    options.outputs(out)
     reading = table.reading()
     from rowlaw.cli.check import run
 
     printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
-    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine}
-    raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
+    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine, "show_types": show_types}
+    raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed))
 
 
 @app.command(epilog="Example: rowlaw discover people.csv --top 20 --rules laws.yaml")
@@ -97,6 +104,7 @@ def discover(
     row_id: options.RowId = None,
     *,
     table: options.Table,
+    show_types: options.ShowTypes = False,
     space: options.Space,
     strategy: Annotated[
         str, typer.Option("--strategy", help="auto, pairs or sample; hydra (dc) or levels (fd, od): as published. All find the same rules.")
@@ -119,16 +127,42 @@ def discover(
         "error": error,
         "top": top,
         "nulls": options.meaning(nulls) or "unknown",
-        "row_id": row_id,
+        "row_id": options.names(row_id),
         "strategy": strategy,
         "time_limit": time_limit,
         **space.parameters(),
         **asdict(sampling),
         **table.reading(),
+        "show_types": show_types,
     }
     from rowlaw.cli.discover import run
 
     raise typer.Exit(run(source, master, format=format, out=out, rules_file=rules, quiet=quiet, options=chosen))
+
+
+@app.command(epilog="Example: rowlaw profile people.csv --rules laws.yaml")
+@options.unfolded
+def profile(
+    source: options.Source,
+    rules: Annotated[
+        str | None, typer.Option("--rules", help="A rule file: says of each column which of its rules it takes part in.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", help="Most frequent values to show of each column.", min=0)] = 3,
+    *,
+    table: options.Table,
+    format: Annotated[str, typer.Option("--format", help="table, json or markdown.")] = "table",
+    out: options.Out = None,
+    master: options.Master = None,
+    engine: options.EngineOption = "auto",
+    quiet: options.Quiet = False,
+) -> None:
+    """Describe the columns of a table: types, nulls, distinct values, range, most frequent values. One pass over the table."""
+    options.chosen(format, "--format", options.PROFILE_FORMATS)
+    options.outputs(out)
+    reading = table.reading()
+    from rowlaw.cli.profile import run
+
+    run(source, rules, top, master, engine=engine, format=format, out=out, quiet=quiet, reading=reading)
 
 
 @app.command(epilog="Example: rowlaw explain people.csv 'fd (zip) -> city'")
@@ -138,11 +172,13 @@ def explain(
     rule: Annotated[
         str | None, typer.Argument(help="A rule, or the id of one in --rules, of --state, or as rowlaw discover gives it.")
     ] = None,
-    rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="discover")] = None,
+    rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="it is not ranked")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only what it means and how it would be checked, with cost estimates.")] = False,
     analyze: Annotated[bool, typer.Option("--analyze", help="As --plan, and count and list its violations to measure the times.")] = False,
     state: Annotated[str | None, typer.Option("--state", help="A state: when its rule was born and retired, and by which rows.")] = None,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery.")] = options.TIME_LIMIT,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for discovery, where the rule is given by its id.")
+    ] = options.TIME_LIMIT,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show.", min=0)] = 3,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
@@ -153,7 +189,7 @@ def explain(
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Explain a rule: why it ranks where it does, what breaks it, which rows would have to go, its plan, its words, its SQL."""
+    """Explain a rule: what breaks it, which rows would have to go, its plan, its words, its SQL; with --rules also its rank."""
     options.chosen(format, "--format", options.FORMATS)
     options.outputs(out)
     given: dict[str, Any] = {"format": format, "out": out}
@@ -177,7 +213,14 @@ def explain(
     if plan or analyze:
         explaining.plan(source, rule, rules, meant, reading, analyze=analyze, **given)
         return
-    told: dict[str, Any] = {"rules": rules, "nulls": meant, "row_id": row_id, "time_limit": time_limit, "sample": sample, **reading}
+    told: dict[str, Any] = {
+        "rules": rules,
+        "nulls": meant,
+        "row_id": options.names(row_id),
+        "time_limit": time_limit,
+        "sample": sample,
+        **reading,
+    }
     with unheard():  # there is nothing to show of an explanation that is not whole
         explaining.run(source, rule, master, quiet=quiet, options=told, **given)
 
@@ -199,7 +242,13 @@ def report(
 ) -> None:
     """Write an HTML report of a check: one file that opens without a network. Exit codes are those of check."""
     options.outputs(out)
-    given: dict[str, Any] = {"nulls": options.meaning(nulls), "row_id": row_id, "master": master, "quiet": quiet, "time_limit": time_limit}
+    given: dict[str, Any] = {
+        "nulls": options.meaning(nulls),
+        "row_id": options.names(row_id),
+        "master": master,
+        "quiet": quiet,
+        "time_limit": time_limit,
+    }
     reading = table.reading()
     from rowlaw.cli.report import run
 
@@ -210,7 +259,7 @@ def report(
 @app.command(epilog="Example: rowlaw export laws.yaml --to dbt --table people --out dbt_project")
 def export(
     rules: Annotated[str, typer.Argument(help="A rule file (YAML).")],
-    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ (PyDeequ) or odcs (data contract).")] = "sql",
+    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ, dqx, soda or odcs (data contract).")] = "sql",
     table: Annotated[str, typer.Option("--table", help="The table's name there; dots separate catalog and schema.")] = "data",
     dialect: Annotated[str, typer.Option("--dialect", help="Of the SQL: spark, duckdb or ansi (standard SQL).")] = "spark",
     row_id: options.RowId = None,
@@ -221,7 +270,7 @@ def export(
     """Write rules in the language of another tool. What it cannot express is said in the output and on stderr."""
     from rowlaw.cli.export import run_export
 
-    given = {"table": table, "row_id": row_id, "types": options.pairs(types, "--types"), "nulls": options.meaning(nulls)}
+    given = {"table": table, "row_id": options.names(row_id), "types": options.pairs(types, "--types"), "nulls": options.meaning(nulls)}
     run_export(rules, to, dialect=dialect, out=out, options=given)
 
 
@@ -248,9 +297,10 @@ register_upkeep(app)
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
     """Print a warning on stderr: one of rowlaw as one line, any other as Python does."""
-    text = (
-        f"rowlaw: {message}\n" if issubclass(category, RowlawWarning) else warnings.formatwarning(message, category, filename, lineno, line)
-    )
+    if issubclass(category, RowlawWarning):
+        text = f"rowlaw: {getattr(message, 'on_command_line', message)}\n"
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
     (file or sys.stderr).write(text)
 
 
@@ -263,7 +313,7 @@ def main() -> None:
     try:
         app()
     except RowlawError as error:
-        print(error, file=sys.stderr)
+        print(error.on_command_line(), file=sys.stderr)
         sys.exit(error.exit_code)
     except BrokenPipeError:  # the reader of stdout (`| head`) has seen enough
         sys.stderr.close()

@@ -15,12 +15,15 @@ from rowlaw.cli.page import Page, command
 from rowlaw.engine.choose import EngineName
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
+from rowlaw.rules.english import counted
+from rowlaw.source.row_ids import RowId, named_records
 from rowlaw.violations import Result, Verdict, check
-from rowlaw.violations.clashes import check_file
+from rowlaw.violations.clashes import check_target
 from rowlaw.violations.sides import Clash, printed
 
 WIDE = 100  # columns when the output is not a terminal
 SHOWN_RULES = 5  # broken rules whose clashes are printed
+NAMED = 10  # of the others that are named
 STYLES = {"holds": "green", "tolerated": "yellow", "warning": "yellow", "broken": "red"}
 
 
@@ -29,7 +32,7 @@ def run(
     file: str | None,
     texts: list[str],
     nulls: Nulls | None,
-    row_id: str | None,
+    row_id: RowId,
     master: str | None,
     reading: dict[str, Any],
     *,
@@ -41,12 +44,14 @@ def run(
     quiet: bool,
     engine: EngineName = "auto",
     violations_limit: int | None = None,
+    show_types: bool = False,
 ) -> int:
     """Check, print, and give the exit code."""
     rules = _rules(file, texts, nulls)
     if violations is not None:
-        check_file(violations)
-    result = check(source, rules, row_id=row_id, session=started(master), engine=engine, progress=not quiet, **reading)
+        check_target(violations)
+    given: dict[str, Any] = {"row_id": row_id, "session": started(master), "engine": engine, "progress": not quiet, **reading}
+    result = check(source, rules, show_types=show_types, **given)
     try:
         if violations is not None:
             result.write_violations(violations, limit=violations_limit)
@@ -72,17 +77,24 @@ def _rules(file: str | None, texts: list[str], nulls: Nulls | None) -> RuleSet:
 
 def _text(result: Result, sample: int, suspects: int, out: str | None) -> str:
     console = Page(out, WIDE)
+    broken = sorted(result.broken, key=lambda v: -v.violations)
+    told = str(result.causes()) if broken else ""
+    if told:
+        console.print(Text(told, style="bold") + Text("\n"), soft_wrap=True)
     console.print(_verdicts(result))
-    for verdict in sorted(result.broken, key=lambda v: -v.violations)[:SHOWN_RULES]:
-        if sample:
-            console.print(_clashes(result, verdict, sample))
+    for verdict in broken[:SHOWN_RULES] if sample else ():
+        console.print(_clashes(result, verdict, sample))
+    if sample and len(broken) > SHOWN_RULES:
+        others = broken[SHOWN_RULES:]
+        named = ", ".join(v.id for v in others[:NAMED]) + (", ..." if len(others) > NAMED else "")
+        console.print(Text(f"\n{counted(len(others), 'more broken rule')} not shown: {named} (--format markdown shows all)"))
     worst = result.worst(5)
-    if worst:
+    if worst and len(broken) > 1:
         console.print(Text("\nrows in most violations: ") + Text(", ".join(f"{row} ({pairs:,})" for row, pairs in worst)))
     if suspects:
         console.print(Text("\ncells that are probably wrong"), _suspects(result, suspects), sep="\n")
     took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in result.seconds.items())
-    console.print(Text(f"\n{result.table_rows:,} rows; {took}", style="dim"))
+    console.print(Text(f"\n{counted(result.table_rows, 'row')}; {took}", style="dim"))
     console.print(Text(f"again: {command()}", style="dim"), soft_wrap=True)
     return console.text
 
@@ -101,7 +113,7 @@ def _verdicts(result: Result) -> Table:
 def _suspects(result: Result, number: int) -> Table:
     """Cells, what would be expected instead, and how many rules are for that and for the cell."""
     table = Table("row", "column", "value", "usual", "against", "backing", box=None, pad_edge=False, header_style="bold")
-    for cell in result.suspects(number).to_pylist():
+    for cell in named_records(result.suspects(number)):
         table.add_row(*(Text(printed(value)) for value in cell.values()))
     return table
 

@@ -17,6 +17,7 @@ from rowlaw.cli.process import BEGAN
 from rowlaw.discovery import Discovery, discover
 from rowlaw.interrupts import first, listening
 from rowlaw.rules import NamedRule
+from rowlaw.rules.english import counted, percent
 
 LAID_OUT = 500  # rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
 WIDE = 120  # columns when the output is not a terminal
@@ -71,11 +72,12 @@ def _text(found: Discovery, out: str | None) -> str:
     took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in found.seconds.items())
     partial = ", stopped early: what is listed is proven, others may be missing" if found.partial else ""
     part = f"{len(found):,} of " if len(found) < found.total else ""
-    summary = f"{part}{found.total:,} minimal rules over {found.predicates} predicates in {found.rows:,} rows{partial}"
+    over = f" over {counted(found.predicates, 'predicate')}" if found.predicates else ""
+    summary = f"{part}{counted(found.total, 'minimal rule')}{over} in {counted(found.rows, 'row')}{partial}"
     console.print(Text(f"\n{summary}\nstrategy {found.strategy}: {found.why}\n{took}", style="dim"), soft_wrap=True)
     console.print(Text(f"again: {command()}", style="dim"), soft_wrap=True)
     return console.text
 
 
 def _error(rule: NamedRule) -> str:
-    return f" Broken by {rule.error:.2g} of the pairs." if rule.error else ""
+    return f" Broken by {percent(rule.error)} of the pairs." if rule.error else ""

@@ -20,6 +20,7 @@ from rowlaw.engine.plans import RulePlan
 from rowlaw.errors import RowlawError
 from rowlaw.report.explanation import Explanation, explain, looks_like_an_id, query
 from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load, sql
+from rowlaw.rules.english import counted
 from rowlaw.rules.parse import parse_located
 from rowlaw.source import open_source
 from rowlaw.violations.sides import printed
@@ -116,9 +117,8 @@ def _place(found: Explanation) -> str:
 
 def _verdict(found: Explanation) -> str:
     if found.holds:
-        return f"it holds on all {found.rows:,} rows"
-    pairs = f"{found.count.pairs:,} violation{'' if found.count.pairs == 1 else 's'}"
-    return f"it is broken: {pairs} in {found.count.rows:,} of {found.rows:,} rows"
+        return f"it holds on all {found.rows:,} rows" if found.rows != 1 else "it holds on the only row"
+    return f"it is broken: {counted(found.count.pairs, 'violation')} in {found.count.rows:,} of {found.rows:,} rows"
 
 
 def _standing(found: Explanation) -> str:
@@ -129,6 +129,13 @@ def _standing(found: Explanation) -> str:
         )
     if found.vacuous:
         return "No rows could break it: too few have values in all the columns that it compares. Such a rule is not listed."
+    if not found.total:
+        looser = next((s for s in found.shorter if not s.violations), None)
+        if looser is not None:
+            return f"It holds even without {looser.dropped}: {looser.rule}."
+        return (
+            "It is minimal: without any one of its comparisons it would be broken." if found.shorter else "Nothing shorter could be said."
+        )
     if found.stronger:
         return "It follows from " + ", ".join(f"{r.id}, {r.rule}" for r in found.stronger) + "."
     return "It follows from several of the rules together, or compares columns that discovery was not asked to compare."
@@ -136,7 +143,7 @@ def _standing(found: Explanation) -> str:
 
 def _broken(found: Explanation) -> Iterator[RenderableType]:
     number = found.removal.count
-    rows = f"{number:,} row{'' if number == 1 else 's'}"
+    rows = counted(number, "row")
     some = ", ".join(printed(label) for label in found.removal.first)
     more = f" and {number - len(found.removal.first):,} more" if number > len(found.removal.first) else ""
     how = "the smallest set of rows to remove" if found.removal.exact else "rows to remove, chosen greedily (an upper bound: fewer may do)"
@@ -152,8 +159,8 @@ def _ranked(found: Explanation, facts: Rank) -> Iterator[RenderableType]:
         table.add_row(name, f"{getattr(facts, name):.2f}", f"x {weight}", Text(MEANING[name], style="dim"))
     table.add_row("score", f"{score:.2f}")
     yield table
-    pairs = f"{facts.support:,} pair{'' if facts.support == 1 else 's'}"
-    yield Text(f"{facts.reason(found.rule.denials[0])} About {pairs} satisfy all its comparisons but one.")
+    satisfy = "satisfies" if facts.support == 1 else "satisfy"
+    yield Text(f"{facts.reason(found.rule.denials[0])} About {counted(facts.support, 'pair')} {satisfy} all its comparisons but one.")
 
 
 def _near_misses(found: Explanation) -> RenderableType:

@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rowlaw.rules import RuleSet, english
+from rowlaw.rules.english import counted
 from rowlaw.violations import Result, Verdict
 from rowlaw.violations.sides import Clash, printed
 
@@ -57,7 +58,8 @@ def rules_markdown(rules: RuleSet) -> str:
 def check_markdown(result: Result, sample: int, source: str) -> str:
     """A summary, a table of the rules, and the clashes of those that are broken."""
     broken = len(result.broken)
-    head = f"**{broken:,} of {len(result.verdicts):,} rules broken** in {_text(source)}, {result.table_rows:,} rows"
+    rules = counted(len(result.verdicts), "rule")
+    head = f"**{broken:,} of {rules} broken** in {_text(source)}, {counted(result.table_rows, 'row')}"
     rows = [[_text(v.id), v.status, f"{v.violations:,}", f"{v.rows:,}", _code(str(v.named.rule))] for v in result.verdicts]
     parts = [head, _table(["rule", "verdict", "violations", "rows", "law"], rows)]
     for verdict in result.broken if sample else ():
@@ -115,12 +117,12 @@ def check_github(result: Result, sample: int) -> str:
         shown = [f"{english(verdict.named.rule)} {_summary(verdict)}", *map(_plain, result.side_by_side(verdict.id, sample))]
         told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         lines.append(f"::{level} {told}::{_data(chr(10).join(shown))}")
-    return "\n".join([*lines, f"rowlaw: {len(result.broken):,} of {len(result.verdicts):,} rules broken, {result.table_rows:,} rows"])
+    of = counted(len(result.verdicts), "rule")
+    return "\n".join([*lines, f"rowlaw: {len(result.broken):,} of {of} broken, {counted(result.table_rows, 'row')}"])
 
 
 def _summary(verdict: Verdict) -> str:
-    violations = "1 violation" if verdict.violations == 1 else f"{verdict.violations:,} violations"
-    return f"{violations} in {verdict.rows:,} of {verdict.table_rows:,} rows"
+    return f"{counted(verdict.violations, 'violation')} in {verdict.rows:,} of {verdict.table_rows:,} rows"
 
 
 def _plain(clash: Clash) -> str:
@@ -143,6 +145,11 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     writer.writerow(head)
     writer.writerows(rows)
     return buffer.getvalue().rstrip("\n")
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain texts."""
+    return _table(head, [[_text(cell) for cell in row] for row in rows])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -20,13 +20,18 @@ from rowlaw.rules.model import Nulls
 
 CHECK_FORMATS = ("table", "json", "csv", "markdown", "junit", "github")
 RULE_FORMATS = ("table", "json", "csv", "markdown")  # of commands that print rules
+PROFILE_FORMATS = ("table", "json", "markdown")
 FORMATS = ("table", "json")  # of all others
 ALL_KINDS = "key,fd,od,dc"
 _QUOTED = re.compile(r"\s*`((?:[^`]|``)*)`\s*(=)")  # a name in backticks before its value
 TIME_LIMIT = 60.0  # seconds for discovery where rules are only needed to explain or report others
 
 Source = Annotated[
-    str, typer.Argument(help="A file, folder or glob (CSV, Parquet, JSON lines, ORC, Arrow, Delta), a catalog table or a JDBC address.")
+    str,
+    typer.Argument(
+        help="A file, folder or glob (CSV, Parquet, JSON, ORC, Arrow, Delta, Excel), - for standard input, a table of Spark's catalog or a "
+        "JDBC address."
+    ),
 ]
 State = Annotated[str, typer.Argument(help="The folder of the state.")]
 NullsOption = Annotated[
@@ -37,13 +42,18 @@ Kinds = Annotated[
     str | None, typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{ALL_KINDS}; with --predicate: dc")
 ]
 Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
-Top = Annotated[int | None, typer.Option("--top", help="Show so many of the rules.", show_default="all", min=1)]
-Types = Annotated[str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal(10,2).", show_default="inferred")]
-RowId = Annotated[str | None, typer.Option("--row-id", help="Column that names the rows.", show_default="their position, from 0")]
+Top = Annotated[int | None, typer.Option("--top", help="How many rules to list, the best first.", show_default="all", min=1)]
+Types = Annotated[
+    str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal_comma,day=date:%d.%m.%Y.", show_default="inferred")
+]
+RowId = Annotated[
+    str | None, typer.Option("--row-id", help="Column that names the rows, or several: a,b.", show_default="their position, from 0")
+]
 Master = Annotated[str | None, typer.Option("--master", help="Spark master: local[4], spark://host:7077, sc://host.", show_default="local")]
 EngineOption = Annotated[
     str, typer.Option("--engine", help="auto, local (in this process) or spark (where the table is; it is never gathered).")
 ]
+ShowTypes = Annotated[bool, typer.Option("--show-types", help="Say on stderr which type each column has.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Out = Annotated[str | None, typer.Option("--out", help="Write the result to this file instead of stdout.")]
 RulesOut = Annotated[str | None, typer.Option("--rules", help="Write the rules to this file, for rowlaw check.")]
@@ -74,12 +84,22 @@ class File:
     header: Annotated[bool | None, _reading("--header/--no-header", help="Whether a CSV file begins with names.", default="detected")] = (
         None
     )
-    encoding: Annotated[str | None, _reading("--encoding", help="Of a CSV file.", default="UTF-8 or by its mark")] = None
+    encoding: Annotated[
+        str | None, _reading("--encoding", help="The encoding of a CSV file, such as latin-1.", default="UTF-8, or detected")
+    ] = None
+    null_values: Annotated[
+        str | None,
+        _reading(
+            "--null-values",
+            help="Texts of a CSV file that count as null in every column, with commas: -,unknown.",
+            default="empty fields; NA, null and the like in columns that are not text",
+        ),
+    ] = None
 
     def reading(self) -> dict[str, Any]:
         """As :func:`rowlaw.open_source` takes it."""
         given = {"format": self.source_format, "delimiter": self.delimiter, "quote": self.quote}
-        return {**given, "header": self.header, "encoding": self.encoding}
+        return {**given, "header": self.header, "encoding": self.encoding, "null_values": names(self.null_values) or ()}
 
 
 @dataclass(frozen=True, kw_only=True)

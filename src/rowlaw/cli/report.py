@@ -9,8 +9,9 @@ from typing import Any
 from rowlaw.cli.options import started
 from rowlaw.cli.page import command
 from rowlaw.discovery import discover
-from rowlaw.report import write_report
+from rowlaw.report import profile, write_report
 from rowlaw.rules import Nulls, RuleSet, load
+from rowlaw.source.row_ids import RowId
 from rowlaw.violations import check
 
 TOP = 200  # rules that are discovered when none are given: nobody reads more
@@ -23,7 +24,7 @@ def run(
     out: str,
     state: str | None,
     nulls: Nulls | None,
-    row_id: str | None,
+    row_id: RowId,
     master: str | None,
     time_limit: float,
     reading: dict[str, Any],
@@ -40,7 +41,9 @@ def run(
         told["history"] = laws.history
     code = 0
     if rules is None and state is None:
-        write_report(out, discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common), **told)
+        found = discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
+        columns = profile(source, rules=found, session=session, progress=False, **reading) if source != "-" else None
+        write_report(out, found, profile=columns, **told)
     else:
         given = load(rules) if rules is not None else laws.rules
         result = check(source, RuleSet.of(given, nulls=nulls), **common)

@@ -13,6 +13,7 @@ from rowlaw.cli.page import Page
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Event, History, Laws
 from rowlaw.rules import english
+from rowlaw.source.row_ids import given_id
 
 WIDE = 120  # columns when the output is not a terminal
 
@@ -40,7 +41,7 @@ def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys
         "state": laws.path,
         "rows": laws.table.living,
         "columns": list(laws.table.names),
-        "row_id": laws.table.row_id,
+        "row_id": given_id(laws.table.row_id),
         "nulls": laws.nulls,
         "batch": laws.batch,
         "total": len(rules),

@@ -41,7 +41,7 @@ def init(
         "kinds": options.kinds(kinds),
         "error": error,
         "nulls": options.meaning(nulls) or "unknown",
-        "row_id": row_id,
+        "row_id": options.names(row_id),
         **space.parameters(),
         **table.reading(),
     }
@@ -52,9 +52,9 @@ def init(
 
 def apply(
     state: options.State,
-    insert: Annotated[str | None, typer.Option("--insert", help="Rows that come: a file, folder or glob.")] = None,
+    insert: Annotated[str | None, typer.Option("--insert", help="Rows to insert: a file, folder or glob.")] = None,
     delete: Annotated[
-        str | None, typer.Option("--delete", help="Rows that go: their ids if rows have ids, else whole rows. A file, folder or glob.")
+        str | None, typer.Option("--delete", help="Rows to delete: their ids if rows have ids, else whole rows. A file, folder or glob.")
     ] = None,
     changes: Annotated[str | None, typer.Option("--changes", help="A change feed instead (needs --change-column).")] = None,
     *,
@@ -68,7 +68,7 @@ def apply(
     file: options.File,
     quiet: options.Quiet = False,
 ) -> None:
-    """Take rows in and out, and see which laws that ended and which it brought. An update is a delete and an insert.
+    """Apply a batch of inserts and deletes, and report which laws ended and which are new. An update is a delete and an insert.
 
     Exit code 0: applied. 2: the batch does not fit, and nothing was changed. 3: the run failed, and nothing was changed.
     """

@@ -26,6 +26,7 @@ from rowlaw.discovery.hydra import Completion, published_sample
 from rowlaw.discovery.shared import sampled, searched
 from rowlaw.discovery.vacuous import sets_not_vacuous
 from rowlaw.engine.protocol import DiscoveryEngine
+from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import SampleOptions, Sampler
 from rowlaw.evidence.slots import Slots
@@ -126,7 +127,7 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
             number = min(number, QUICK_RULES)
     if number < total:
         found.partial = True
-        found.why += f"; no time to list more than the shortest {number:,} of the rules found"
+        found.why += f"; time was up: only the shortest {number:,} of {total:,} rules found are listed"
 
 
 def _crosses(denial: Denial) -> bool:
@@ -171,6 +172,7 @@ class _Run:
     deadline: Deadline
     progress: Progress
     sample: SampleOptions
+    search: Search | None = None  # the one that found the rules
 
     def begin(self, space: tuple[Predicate, ...]) -> None:
         """Bring compared columns on common scales, and find the distinct rows."""
@@ -201,12 +203,14 @@ class _Run:
         return pairs * max(1.0, len(self.slots) / 12) / PAIRS_PER_SECOND / cores()
 
     def exact(self, strategy: Strategy) -> Denials:
+        if not self.engine.sample_is_whole:
+            return self.by_validation(strategy)
         if strategy == "pairs":
             return self.by_pairs("asked for")
         if strategy == "hydra":
             return self.by_hydra()
         if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
-            return self.by_pairs(f"{len(self.folded.rows):,} distinct rows are few")
+            return self.by_pairs(f"comparing all pairs of {len(self.folded.rows):,} distinct rows is quick")
         with self.progress.phase("sample"):
             rows = self.engine.rows
             evidence = sampled(self.slots, self.sample, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))
@@ -225,8 +229,21 @@ class _Run:
         with self.progress.phase("evidence"):
             evidence = self._all_pairs()
         with self.progress.phase("search"):
-            sets = self._not_empty(self._search(evidence).sets)
-        return Denials(self.atoms, "pairs", why, sets, evidence, all_pairs=True)
+            self.search = self._search(evidence)
+        return Denials(self.atoms, "pairs", why, self._not_empty(self.search.sets), evidence, all_pairs=True)
+
+    def by_validation(self, strategy: Strategy) -> Denials:
+        """All rules of the sample first, then the conversation about all rows: what the sample refutes is never asked about."""
+        if strategy not in ("auto", "sample"):
+            problem = "the table is larger than what this process may hold; use auto"
+            raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
+        on_sample = _Run(self.engine.on_sample, self.atoms, self.deadline, self.progress, self.sample)
+        on_sample.folded = self.folded
+        found = on_sample.exact("auto")
+        if on_sample.search is None or self.deadline.passed:
+            return self.nothing()
+        why = f"rules of {self.engine.sample().rows:,} rows are validated on all {self.engine.rows:,}"
+        return self.by_sample(found.evidence, on_sample.search, 0.0, why)
 
     def by_hydra(self) -> Denials:
         """Hydra as published: sample, search, list all violating pairs of what was found, and search again."""
@@ -256,10 +273,12 @@ class _Run:
         proven: set[bytes] = set()
         rounds = 0
         covered: dict[str, np.ndarray] = {}
+        self.search = search
         with self.progress.phase("complete") as phase:
             while not self.deadline.passed:
                 rounds += 1
-                self._cover(covered, search, proven, each, phase)
+                if self.engine.sample_is_whole:
+                    self._cover(covered, search, proven, each, phase)
                 if self.deadline.passed:  # the pairs of the covered columns may not be in the sets yet
                     break
                 sets = self._not_empty(search.sets)
@@ -335,7 +354,8 @@ class _Run:
             budget += 1
         while budget and budget / (rows * (rows - 1)) > error:
             budget -= 1
-        if strategy == "sample" or (strategy == "auto" and self.pair_seconds > COUNTED_SECONDS):
+        counted = strategy == "sample" or not self.engine.sample_is_whole
+        if counted or (strategy == "auto" and self.pair_seconds > COUNTED_SECONDS):
             return self._approximate_by_counting(budget, "asked for" if strategy == "sample" else f"all {rows:,} rows have too many pairs")
         with self.progress.phase("evidence"):
             evidence = self._all_pairs()

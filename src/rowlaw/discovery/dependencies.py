@@ -20,10 +20,12 @@ from rowlaw.discovery.goals import Dependencies, Goal, Goals
 from rowlaw.discovery.vacuous import not_vacuous
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.engine.questions import Question
+from rowlaw.errors import RowlawError
 from rowlaw.evidence.differences import MEMORY, MINIMISING, Differences, fold
 from rowlaw.progress import Phase, Progress
 from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.model import Kind
+from rowlaw.source.row_ids import naming_only
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
@@ -58,7 +60,7 @@ def discover_dependencies(
     ['key (week)', 'fd (week) -> year', 'fd () -> city', 'od {}: week ~ year']
     """
     known = engine.statistics
-    names = columns if columns is not None else [c.name for c in known.columns if c.name != known.row_id]
+    names = columns if columns is not None else [c.name for c in known.columns if c.name not in naming_only(known.row_id)]
     goals = Goals(names, frozenset(kinds), deadline or Deadline())
     shown = progress or Progress(quiet=True)
     with goals.deadline.watched():
@@ -81,8 +83,10 @@ class Exact:
         self.why = ""
 
     def run(self, strategy: Strategy) -> Dependencies:
+        if not self.engine.sample_is_whole:
+            return self._validate_those_of_sample(strategy)
         rows = self.engine.rows
-        self.why = "asked for" if strategy != "auto" else f"{rows:,} rows are few"
+        self.why = "asked for" if strategy != "auto" else f"comparing all pairs of {rows:,} rows is quick"
         if strategy == "pairs" or (strategy == "auto" and rows <= ALWAYS_PAIRS):
             self._compare_all()
         else:
@@ -94,6 +98,26 @@ class Exact:
         rules, late = self.goals.rules(proven=self.complete)
         partial = self.deadline.stopped or bool(late)
         return Dependencies(rules, "pairs" if self.complete else "sample", self.why + late, partial, self.rounds)
+
+    def _validate_those_of_sample(self, strategy: Strategy) -> Dependencies:
+        """All laws of the sample first, then the conversation about all rows."""
+        if strategy == "pairs":
+            problem = "the table is larger than what this process may hold; use auto"
+            raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
+        on_sample = Exact(self.engine.on_sample, self.goals, self.progress)
+        on_sample.run("auto")
+        self.differences = on_sample.differences
+        self.why = f"laws of {self.engine.sample().rows:,} rows are validated on all {self.engine.rows:,}"
+        for goal in (*self.goals.first, *self.goals.second):
+            goal.proven.clear()
+        with self.progress.phase("validate") as phase, suppress(Stopped):
+            self._converse(self.goals.first, phase)
+            for goal in self.goals.second:  # contexts that determined a side of the sample may not do so in the table
+                goal.searched = b""
+            self._search(self.goals.second)
+            self._converse(self.goals.second, phase)
+        rules, late = self.goals.rules(proven=False)
+        return Dependencies(rules, "sample", self.why + late, self.deadline.stopped or bool(late), self.rounds)
 
     def _find(self, goals: Sequence[Goal], strategy: Strategy) -> None:
         if not goals or self.deadline.passed:

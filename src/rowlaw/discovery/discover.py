@@ -14,14 +14,17 @@ from rowlaw.discovery.goals import Dependencies
 from rowlaw.discovery.levels import discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.result import Discovery
-from rowlaw.engine.open import open_local
+from rowlaw.engine.choose import EngineName
+from rowlaw.engine.open import open_discovery
 from rowlaw.engine.protocol import DiscoveryEngine
-from rowlaw.errors import RowlawError
+from rowlaw.errors import RowlawError, check_parameters
 from rowlaw.evidence.sample import EFFICIENCY, PARTNERS, SampleOptions
 from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Kind, Nulls, Predicate
-from rowlaw.source import open_source
+from rowlaw.source import READING, open_source
+from rowlaw.source.row_ids import RowId, naming_only
+from rowlaw.source.types import print_types
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
@@ -35,13 +38,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 def discover(
     table: Any,
     *,
-    kinds: Sequence[Kind] | None = None,
+    kinds: str | Sequence[Kind] | None = None,
     error: float = 0.0,
     top: int | None = None,
     nulls: Nulls = "unknown",
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
-    row_id: str | None = None,
+    row_id: RowId = None,
     cross: bool = True,
     overlap: float = 0.3,
     order_strings: bool = False,
@@ -55,7 +58,9 @@ def discover(
     seed: int = 0,
     time_limit: float | None = None,
     session: SparkSession | None = None,
+    engine: EngineName = "auto",
     progress: bool = True,
+    show_types: bool = False,
     **reading: Any,
 ) -> Discovery:
     """Find all minimal laws that the rows of a table obey, best first.
@@ -65,9 +70,10 @@ def discover(
     table
         What :func:`rowlaw.open_source` takes: a path, a Spark DataFrame, any frame with an Arrow C stream.
     kinds
-        The kinds of rules to look for: ``key``, ``fd`` (functional dependencies), ``od`` (order compatibilities), ``dc`` (denial
-        constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone gives all its minimal rules. Of
-        several, each law is listed once, under its most specific kind, and not at all if others in the list imply it.
+        The kinds of rules to look for, one (``"fd"``) or several: ``key``, ``fd`` (functional dependencies), ``od`` (order
+        compatibilities), ``dc`` (denial constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone
+        gives all its minimal rules. Of several, each law is listed once, under its most specific kind, and not at all if others in the
+        list imply it.
     error
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
         kinds the smallest share of rows without which the rule holds (g3).
@@ -75,7 +81,7 @@ def discover(
         Keep only so many of the best rules. All are found in any case.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
-    columns, types, row_id, reading
+    columns, types, row_id, show_types, reading
         As in :func:`rowlaw.check`.
     cross, overlap, order_strings, single_row, constants, operators_of
         The predicate space of denial constraints, derived from the columns; see :class:`rowlaw.predicates.SpaceOptions`.
@@ -97,6 +103,10 @@ def discover(
         same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses then, and of very many rules only the
         shortest are listed; ``why`` says so.
 
+    engine
+        As in :func:`rowlaw.check`. On Spark, rules of a sample of rows are found first, and then validated on all rows by Spark's workers;
+        the rules are the same.
+
     Examples
     --------
     >>> import pyarrow as pa
@@ -108,6 +118,7 @@ def discover(
     >>> [str(r.rule) for r in discover(table, predicates=["s.zip = t.zip", "s.age < t.age", "s.city != t.city"], progress=False)]
     ['not (s.zip = t.zip and s.city != t.city)']
     """
+    check_parameters(discover, reading, READING)
     options = SpaceOptions.of(
         operators_of=operators_of,
         predicates=predicates,
@@ -118,6 +129,8 @@ def discover(
         constants=constants,
     )
     sample = SampleOptions(sample_partners, sample_efficiency, seed)
+    if isinstance(kinds, str):
+        kinds = cast("list[Kind]", [kind.strip() for kind in kinds.split(",")])  # "fd" is ["fd"], "key,fd" as on the command line
     if kinds is None:
         kinds = default_kinds(options)
     for kind in kinds:
@@ -133,15 +146,18 @@ def discover(
         try:
             with shown.phase("read"):
                 source = open_source(table, columns=columns, types=types, session=session, **reading)
-                engine = open_local(source, nulls, row_id=row_id, session=session, stop=deadline)
+                opened = open_discovery(source, nulls, row_id=row_id, session=session, engine=engine, seed=seed, stop=deadline)
+            if show_types:
+                print_types(opened.arrow_types)
         except Stopped:
             return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
+        shown.say(str(opened.choice))
         try:
             return run(
-                engine, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
+                opened, options, kinds=kinds, error=error, top=top, strategy=strategy, deadline=deadline, progress=shown, sample=sample
             )
         finally:
-            engine.close()
+            opened.close()
 
 
 def default_kinds(options: SpaceOptions) -> tuple[Kind, ...]:
@@ -188,12 +204,15 @@ def _dependencies(
     if strategy != "levels" or error:  # HyOD has no laws with exceptions
         chosen = cast("DependencyStrategy", strategy if strategy in get_args(DependencyStrategy) else "auto")
         return discover_dependencies(engine, kinds, error=error, strategy=chosen, deadline=deadline, progress=progress)
+    if not engine.sample_is_whole:
+        problem = "the table is larger than what this process may hold; use auto"
+        raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
     found = Dependencies([], "levels", "asked for")
     if "key" in kinds:
         found = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)
         found.strategy, found.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
-        columns = [c.name for c in engine.statistics.columns if c.name != engine.statistics.row_id]
+        columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
         by_levels = discover_levels(engine, deadline=deadline, progress=progress, columns=columns, ordered=None if "od" in kinds else ())
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []

@@ -140,7 +140,7 @@ class Goals:
             shortest = np.argsort(np.concatenate(sizes), kind="stable")[: self.deadline.limited(total)]
             found = [found[i] for i in shortest.tolist()]
         laws, number = ranking.made(WRITING, found, self._written)
-        return laws, "" if number == total else f"; no time to list more than the shortest {number:,} of the rules found"
+        return laws, "" if number == total else f"; time was up: only the shortest {number:,} of {total:,} rules found are listed"
 
     def _written(self, found: Sequence[tuple[Target, np.ndarray]]) -> list[Dependency]:
         columns = unpack(np.array([sets for _, sets in found], np.uint64))

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from rowlaw.rules.model import Column, Rule, about_single_rows
+from rowlaw.errors import RowlawError
+from rowlaw.rules.model import Column, Rule, TypeClass, about_single_rows
 
 Side = Literal["all", "old", "new"]
 RESERVED = ("rule", "s_row", "t_row")  # columns that every table of violations has
@@ -64,6 +65,37 @@ class WorstRow:
     pairs: int
     pairs_of: dict[int, int]  # index of the rule -> violations that the row takes part in; only rules that it breaks
     values: tuple[Any, ...]
+
+
+def folder_exists(path: str) -> RowlawError:
+    """The error about a folder of violations that is there already: what is in it stays as it is."""
+    problem = "it exists already, and is left as it is; give another name, or delete it first"
+    return RowlawError("BAD_OPTION", option="violations", value=path, problem=problem)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What the values of a column are like. ``frequent``: the most frequent values with their counts, most frequent first."""
+
+    name: str
+    type: str  # as users call it
+    kind: TypeClass
+    rows: int
+    nulls: int
+    distinct: int  # values, null not counted
+    lowest: Any
+    highest: Any
+    frequent: tuple[tuple[Any, int], ...]
+    exact: bool = True  # whether `distinct` and `frequent` are counts, not estimates
+
+    @property
+    def unique(self) -> bool:
+        """Whether no value repeats and none is null, as far as it is known."""
+        return self.exact and self.rows > 0 and self.distinct == self.rows
+
+    @property
+    def constant(self) -> bool:
+        return self.distinct == 1 and not self.nulls
 
 
 def value_names(columns: Iterable[str]) -> dict[tuple[str, str], str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from rowlaw.engine.spark.limits import VALUE_BYTES, SparkLimits
 from rowlaw.source.source import FileSource, FrameSource, Source
 from rowlaw.source.types import type_class
+from rowlaw.spark.jobs import job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,7 +61,8 @@ def _for_frame(source: FrameSource, columns: Sequence[str], rules: int, limits: 
     planned = planned_bytes(source.frame)
     if planned is not None and planned <= min(SMALL_PLAN, limits.driver_bytes):
         return Choice("local", f"the table is small ({_size(planned)}), so its columns are brought here"), None
-    rows = int(source.frame.count())
+    with job(source.frame.sparkSession, "count the rows"):
+        rows = int(source.frame.count())
     size = rows * width
     bring, ask = size * BRING_SECONDS, rules * (JOB_SECONDS + rows * ROW_SECONDS)
     if size > limits.driver_bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rowlaw.engine.answers import EVERY_PAIR, Removal, RuleCount, Sides, WorstRow
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, RuleCount, Sides, WorstRow
 from rowlaw.engine.choose import Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.questions import Question
@@ -51,8 +51,8 @@ class Statistics(Protocol):
     @property
     def rows(self) -> int: ...
     @property
-    def row_id(self) -> str | None:
-        """The column that names the rows; discovery leaves it out."""
+    def row_id(self) -> tuple[str, ...]:
+        """The columns that name the rows; discovery leaves out what does nothing else (`naming_only`)."""
 
     @property
     def columns(self) -> Sequence[ColumnFacts]: ...
@@ -100,6 +100,14 @@ class Findings(Protocol):
     def groups(self, rule: int) -> Iterator[pa.RecordBatch]:
         """List violations in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other but itself."""
 
+    def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> int | None:
+        """Let the workers write violations of some rules, for each the first ``limit``, to a new folder of Parquet files.
+
+        Returns their count, or None if no worker holds the rows: then nothing is written. ``rules`` gives the rules their ids.
+        Columns: ``rule``, ``s_row``, ``t_row``, and both rows' values in all columns that one of the rules compares; null where a
+        violation's own rule does not compare them.
+        """
+
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
         """All violations of a rule, lazily: ``rule``, ``s_row``, ``t_row`` and the values compared."""
 
@@ -143,6 +151,13 @@ class Engine(Protocol):
     def skipped(self) -> Mapping[str, RowlawError]:
         """Columns of the source that cannot be compared, and why."""
 
+    @property
+    def arrow_types(self) -> Mapping[str, pa.DataType]:
+        """The Arrow type of each column."""
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        """Describe the values of some columns, in one pass: nulls, distinct values, range, the ``top`` most frequent values."""
+
     def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> Findings:
         """Count the violations of each rule exactly, with the rows that take part."""
 
@@ -185,6 +200,14 @@ class DiscoveryEngine(Engine, Protocol):
 
     def sample(self) -> Relation:
         """Rows to take evidence from: all rows where this process holds them, else a sample."""
+
+    @property
+    def sample_is_whole(self) -> bool:
+        """Whether :meth:`sample` has all rows of the table: then what holds on it is proven."""
+
+    @property
+    def on_sample(self) -> DiscoveryEngine:
+        """An engine over :meth:`sample` alone, which answers at once; this one, if the sample has all rows."""
 
     def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:
         """The workers for so much work; ``on_rows``: the work needs the rows of :meth:`sample`."""

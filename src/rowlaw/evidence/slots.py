@@ -199,6 +199,7 @@ class _Columns:
                 null = a < 0
                 difference = 2 * a - (2 * at if equal else 2 * at - 1)  # doubled: a literal may stand between two values
             else:
+                assert isinstance(slot.right, Column)  # discovery makes no conditions
                 a = self.codes[self.column(slot.left.name)].astype(np.int64)
                 b = self.codes[self.column(slot.right.name)]
                 null = (a < 0) | (b < 0)

@@ -1,21 +1,23 @@
-"""``rowlaw.export_rules``: a rule set as SQL, dbt tests, an expectation suite, Deequ checks or a data contract."""
+"""``rowlaw.export_rules``: a rule set as SQL, dbt tests, an expectation suite, checks of Deequ, DQX or Soda, or a data contract."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from rowlaw.errors import RowlawError
 from rowlaw.export.dbt import dbt
 from rowlaw.export.deequ import deequ
+from rowlaw.export.dqx import dqx
 from rowlaw.export.gx import great_expectations
 from rowlaw.export.odcs import data_contract
+from rowlaw.export.soda import soda
 from rowlaw.export.sql import sql_script
 from rowlaw.export.target import Export, Plan
 from rowlaw.rules import Denial, Dialect, NamedRule, Nulls, Rule, RuleSet, TypeClass, bind
 
-Target: TypeAlias = Literal["sql", "dbt", "gx", "deequ", "odcs"]
+Target: TypeAlias = Literal["sql", "dbt", "gx", "deequ", "odcs", "dqx", "soda"]
 
 TARGETS: dict[Target, Callable[[Plan], Export]] = {
     "sql": sql_script,
@@ -23,6 +25,8 @@ TARGETS: dict[Target, Callable[[Plan], Export]] = {
     "gx": great_expectations,
     "deequ": deequ,
     "odcs": data_contract,
+    "dqx": dqx,
+    "soda": soda,
 }
 
 
@@ -31,7 +35,7 @@ def export_rules(
     *,
     to: Target = "sql",
     table: str = "data",
-    row_id: str | None = None,
+    row_id: str | Sequence[str] | None = None,
     dialect: Dialect = "spark",
     nulls: Nulls | None = None,
     types: Mapping[str, str] | None = None,
@@ -43,11 +47,12 @@ def export_rules(
     rules
         A rule set, a rule or its text, or several of them.
     to
-        ``"sql"``, ``"dbt"``, ``"gx"`` (Great Expectations), ``"deequ"`` (PyDeequ) or ``"odcs"`` (Open Data Contract Standard).
+        ``"sql"``, ``"dbt"``, ``"gx"`` (Great Expectations), ``"deequ"`` (PyDeequ), ``"dqx"`` (Databricks DQX), ``"soda"`` (Soda Core) or
+        ``"odcs"`` (Open Data Contract Standard).
     table
         The table's name there; dots separate catalog and schema.
     row_id
-        A column that tells rows apart and has no nulls. Without one, the queries number the rows.
+        A column that tells rows apart and has no nulls, or several that do together. Without one, the queries number the rows.
     dialect
         Of the SQL: ``"spark"``, ``"duckdb"`` or ``"ansi"`` (standard SQL).
     types
@@ -59,12 +64,11 @@ def export_rules(
     -- R1 (error): No two rows share the same id.
     --   key (id)
     -- as a constraint: ALTER TABLE "people" ADD CONSTRAINT "R1" UNIQUE ("id");
-    WITH rowlaw_rows AS (
-      SELECT "id" AS rowlaw_row, "id" AS "id" FROM "people"
-    )
-    SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s."id" AS "s.id", t."id" AS "t.id"
-    FROM rowlaw_rows s JOIN rowlaw_rows t
-    ON s.rowlaw_row <> t.rowlaw_row AND s."id" = t."id";
+    SELECT "id", COUNT(*) AS rowlaw_rows, COUNT(*) * (COUNT(*) - 1) AS rowlaw_violations
+    FROM "people"
+    WHERE "id" IS NOT NULL
+    GROUP BY "id"
+    HAVING COUNT(*) > 1;
     <BLANKLINE>
     """
     for option, value, known in (("to", to, tuple(TARGETS)), ("dialect", dialect, get_args(Dialect))):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from rowlaw.export.target import Export, Plan, Unexpressed, description, one_line, row_denial
 from rowlaw.rules import Key, NamedRule, sql_condition
+from rowlaw.rules.english import percent
 
 
 def sql_script(plan: Plan) -> Export:
     """One file: for each rule a comment, a constraint where there is one, and the query."""
-    numbered = plan.row_id is None and plan.dialect == "ansi" and len(plan.rules)
+    numbered = not plan.row_id and plan.dialect == "ansi" and any(not plan.in_groups(named.rule) for named in plan.rules)
     parts = ["-- The queries number the rows. A database that may number them twice differently needs a row id.\n"] if numbered else []
     for named in plan.rules:
-        tolerated = f", tolerates {named.tolerate:g} of the {'rows' if row_denial(named.rule) else 'pairs'}" if named.tolerate else ""
+        tolerated = (
+            f", tolerates {percent(named.tolerate)} of the {'rows' if row_denial(named.rule) else 'pairs'}" if named.tolerate else ""
+        )
         lines = [f"-- {named.id} ({named.severity}{tolerated}): {description(named)}", f"--   {one_line(str(named.rule))}"]
         found = constraint(plan, named)
         if isinstance(found, Unexpressed):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from rowlaw.errors import RowlawError
+from rowlaw.export.groups import VIOLATIONS, GroupSql
 from rowlaw.output import write_text
 from rowlaw.rules import Denial, Dialect, NamedRule, Nulls, Rule, RuleSet, TypeClass, english, sql
+from rowlaw.rules.render import sql_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Plan:
 
     rules: RuleSet
     table: str
-    row_id: str | None = None
+    row_id: str | Sequence[str] | None = None
     dialect: Dialect = "spark"
     types: Mapping[str, TypeClass] = field(default_factory=dict)  # of the columns whose types are known
     floats: frozenset[str] = frozenset()
@@ -34,7 +36,24 @@ class Plan:
         return slug(self.table)
 
     def query(self, rule: Rule, origin: str | None = None) -> str:
-        """All violations of a rule."""
+        """The violations of a rule: groups of rows for keys and functional dependencies, else pairs of rows, or rows."""
+        source = origin if origin is not None else self.quoted_table
+        return self.groups.query(rule, source) or self.pairs(rule, origin)
+
+    def in_dialect(self, dialect: Dialect) -> Plan:
+        """The same rules for another dialect of SQL."""
+        return replace(self, dialect=dialect)
+
+    @property
+    def groups(self) -> GroupSql:
+        return GroupSql(self.quoted, lambda column: sql_value(column, self.dialect, self.floats), self.nulls)
+
+    def in_groups(self, rule: Rule) -> bool:
+        """Whether the query of a rule gives groups, with ``rowlaw_violations`` of each."""
+        return self.groups.query(rule, "") is not None
+
+    def pairs(self, rule: Rule, origin: str | None = None) -> str:
+        """All violating pairs of rows of a rule (rows, for a rule about single rows)."""
         return sql(rule, self.table, row_id=self.row_id, nulls=self.nulls, dialect=self.dialect, floats=self.floats, origin=origin)
 
     def failing(self, named: NamedRule, origin: str | None = None) -> str:
@@ -47,10 +66,11 @@ class Plan:
         rows = f"CAST(count(*) AS {double})"
         pairs = rows if single_row(named.rule) else f"{rows} * (count(*) - 1)"
         share = f"{Decimal(repr(named.tolerate)):E}"
+        counted = f"sum({VIOLATIONS})" if self.in_groups(named.rule) else "count(*)"
         return (
             "SELECT * FROM (\n"  # noqa: S608  every name is quoted
-            f"SELECT rowlaw_found.*, count(*) OVER () AS rowlaw_violations FROM (\n{query}\n) rowlaw_found\n) rowlaw_counted\n"
-            f"WHERE CAST(rowlaw_violations AS {double}) / (SELECT {pairs} FROM {source}) > {share}"
+            f"SELECT rowlaw_found.*, {counted} OVER () AS rowlaw_total FROM (\n{query}\n) rowlaw_found\n) rowlaw_counted\n"
+            f"WHERE CAST(rowlaw_total AS {double}) / (SELECT {pairs} FROM {source}) > {share}"
         )
 
     def with_origin(self, named: NamedRule, name: str) -> tuple[str, str]:

@@ -35,6 +35,14 @@ class Batch:
     rows: int
     columns: Mapping[str, BatchColumn]
 
+    def numbers(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """For each row the number of its combination of values in some columns, and the first row of each combination."""
+        numbers, first = np.zeros(self.rows, np.int64), np.zeros(min(1, self.rows), np.int64)
+        for name in names:
+            column = self.columns[name]
+            _, first, numbers = np.unique(numbers * (len(column.values) + 1) + column.codes + 1, return_index=True, return_inverse=True)
+        return numbers, first
+
     def part(self, rows: np.ndarray) -> Batch:
         """Some of its rows; columns keep only the values that these rows have."""
         columns = {}

@@ -26,6 +26,7 @@ from rowlaw.rules.outcomes import ANY, EQUAL_BIT, EQUAL_CODE, HIGHER_CODE, LOWER
 from rowlaw.search.bitsets import distinct, unpack, word_count
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
+from rowlaw.source.row_ids import naming_only
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -73,7 +74,7 @@ class Depending:
     @staticmethod
     def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls) -> Depending:
         """Find the laws of the table as it is."""
-        names = [name for name in table.names if name != table.row_id]
+        names = [name for name in table.names if name not in naming_only(table.row_id)]
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
         made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
         alive = np.asarray(table.alive)

@@ -46,7 +46,7 @@ def net(frame: pa.Table, table: GrowingTable, change_column: str, order_column: 
     what = _what(frame.column(change_column), change_column)
     known = [name for name in frame.column_names if name in table.names]
     rows = read_batch(frame.select(known) if known else frame, table.arrow_types, others=True)
-    return _by_id(rows, what, table) if table.row_id is not None else _by_row(rows, what)
+    return _by_id(rows, what, table) if table.row_id else _by_row(rows, what)
 
 
 def _what(column: pa.ChunkedArray, name: str) -> np.ndarray:
@@ -65,14 +65,15 @@ def _what(column: pa.ChunkedArray, name: str) -> np.ndarray:
 
 
 def _by_id(rows: Batch, what: np.ndarray, table: GrowingTable) -> tuple[Batch, Batch]:
-    assert table.row_id is not None
-    codes = rows.columns[table.row_id].codes
-    if (codes < 0).any():
-        raise RowlawError("BAD_ROW_ID", column=table.row_id, problem="has nulls in the feed; every row needs an id")
-    ids, first = np.unique(codes, return_index=True)
-    last = len(codes) - 1 - np.unique(codes[::-1], return_index=True)[1]
+    for name in table.row_id:
+        if name not in rows.columns:
+            raise RowlawError("BATCH_COLUMNS", source="the feed", problem=f"no column {name!r}")
+        if (rows.columns[name].codes < 0).any():
+            raise RowlawError("BAD_ROW_ID", column=name, problem="has nulls in the feed; every row needs an id")
+    numbers, first = rows.numbers(table.row_id)
+    last = len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
     coming = np.sort(last[what[last] != _GOES])
-    here = table.has_ids(rows.columns[table.row_id].values)[ids]
+    here = table.rows_of_ids(rows, first) >= 0
     # an update goes only if there is a row to replace; a delete has to find one
     going = first[(what[first] == _GOES) | ((what[first] == _REPLACES) & here)]
     return rows.part(coming), rows.part(np.sort(going))

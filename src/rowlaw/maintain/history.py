@@ -18,6 +18,7 @@ import pyarrow as pa
 from rowlaw.maintain.rulebook import Entry, Packed, Rulebook, Terms, short
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules.model import Rule
+from rowlaw.source.row_ids import given_id, id_columns
 
 What = Literal["born", "retired"]
 
@@ -45,14 +46,14 @@ class Event:
     rule: Rule
     batch: BatchRecord
     rows: tuple[Mapping[str, Any], ...] = ()
-    row_id: str | None = None
+    row_id: tuple[str, ...] = ()
 
     @property
     def witness(self) -> tuple[dict[str, Any], ...]:
         """Rows, each with its values in the rule's columns (and its id): a pair that breaks the rule from now on, or, for a birth, a pair
         that broke it until one of its rows went. Empty where no single pair decides.
         """
-        shown = dict.fromkeys((*(() if self.row_id is None else (self.row_id,)), *self.rule.columns))
+        shown = dict.fromkeys((*self.row_id, *self.rule.columns))
         return tuple({name: row[name] for name in shown} for row in self.rows)
 
     def __str__(self) -> str:
@@ -82,7 +83,7 @@ class Rows:
     """The rows that the events of a batch name as witnesses, each once: few rows may end thousands of rules."""
 
     values: Mapping[int, Mapping[str, Any]]
-    row_id: str | None = None
+    row_id: tuple[str, ...] = ()
 
     @staticmethod
     def taken(table: GrowingTable, rows: Iterable[int]) -> Rows:
@@ -93,7 +94,7 @@ class Rows:
         lines = zip(*(_plain(column) for column in told.columns), strict=True)
         return Rows({row: dict(zip(table.names, line, strict=True)) for row, line in zip(wanted, lines, strict=True)}, table.row_id)
 
-    def of(self, rows: Sequence[int]) -> tuple[tuple[Mapping[str, Any], ...], str | None]:
+    def of(self, rows: Sequence[int]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
         """What an event says of these rows."""
         return tuple(self.values[row] for row in rows), self.row_id
 
@@ -142,7 +143,7 @@ class Events(Sequence[Event]):
         rules = [rule[1:] if rule[0] == "dc" else () for rule in packed]
         return short(
             {
-                "row_id": self.rows.row_id,
+                "row_id": given_id(self.rows.row_id),
                 "rows": self.rows.values,
                 "terms": self.terms.since(known),
                 "batch": self.batch.number,
@@ -194,7 +195,7 @@ class History:
         changing = (batch for batch in self.batches[1:] if batch.added or batch.removed)
         found = [_event(("born", entry, ()), self.batches[0], Rows({}), book.terms) for entry in book]
         for batch, line in zip(changing, lines(self.event_lines), strict=True):
-            rows = Rows({int(row): values for row, values in line["rows"].items()}, line["row_id"])
+            rows = Rows({int(row): values for row, values in line["rows"].items()}, id_columns(line["row_id"]))
             found += [_event(one, batch, rows, book.terms) for one in replay(line, book)]
         return tuple(found)
 

@@ -33,6 +33,7 @@ from rowlaw.relation import Relation, encode
 from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Column, Kind, Nulls, Predicate
 from rowlaw.source import open_source
+from rowlaw.source.row_ids import RowId, id_columns
 from rowlaw.violations.check import rule_set
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Laws:
         path: str | os.PathLike[str],
         table: Any,
         *,
-        row_id: str | None = None,
+        row_id: RowId = None,
         kinds: Sequence[Kind] | None = None,
         nulls: Nulls = "unknown",
         error: float = 0.0,
@@ -97,7 +98,8 @@ class Laws:
         table, columns, types, reading
             As in :func:`rowlaw.discover`. The types are fixed from here on; a batch may have other columns only if ``columns`` are given.
         row_id
-            The column that names the rows: unique, never null, and not part of any rule. Without one, rows are deleted by all their values.
+            The column that names the rows, unique, never null and not part of any rule; or several columns that name them together, which
+            rules may compare. Without one, rows are deleted by all their values.
         kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of, predicates
             As in :func:`rowlaw.discover`. The predicate space is that of the first table, from here on.
         """
@@ -112,7 +114,7 @@ class Laws:
         )
         options = UpkeepOptions(tuple(default_kinds(space) if kinds is None else kinds), nulls, error, space)
         shown = Progress(quiet=not progress)
-        wanted = None if columns is None else list(dict.fromkeys([*([row_id] if row_id is not None else []), *columns]))
+        wanted = None if columns is None else list(dict.fromkeys([*id_columns(row_id), *columns]))
         Store.check_vacant(path)
         source = open_source(table, columns=wanted, types=types, session=session, **reading)
         store = Store.create(path)
@@ -261,7 +263,7 @@ class Laws:
         inserts
             Rows that come: what :func:`rowlaw.open_source` takes, in the columns of the table.
         deletes
-            Rows that go, before any come: with a ``row_id``, a frame with that column or a list of ids; else whole rows, each of
+            Rows that go, before any come: with a ``row_id``, a frame with its columns or a list of ids; else whole rows, each of
             which takes one living row with it.
         batch_id
             A name for the batch. A batch of that name that was applied before is not applied again.

@@ -28,10 +28,12 @@ from rowlaw.relation.columns import NULL
 from rowlaw.relation.encode import MOST_ROWS
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import TypeClass
+from rowlaw.source.row_ids import CompositeId, RowId, given_id, id_array, id_columns, null_ids, row_name
 from rowlaw.source.types import type_class
 
 SPARE_ROWS, SPARE_SHARE = 16_384, 0.5  # room for rows to come: so many, or this share of those that are here
 DEAD_SHARE = 0.5  # of the rows: with more of them gone, compacting costs less than dragging them along
+UNSEEN = -2  # in the place of a label: a value that the table has never had
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,12 @@ class GrowingTable:
         deaths: GrowingArray,
         dictionaries: Sequence[Dictionary],
         *,
-        row_id: str | None = None,
+        row_id: RowId = None,
         others: bool = False,
         skipped: Mapping[str, RowlawError] | None = None,
     ) -> None:
         self.columns = tuple(columns)
-        self.row_id = row_id
+        self.row_id = id_columns(row_id)
         self.others = others  # whether a batch may have other columns, which are left out
         self.skipped = dict(skipped or {})  # columns of the first table that could not be compared: batches may have them too
         self._index = {column.name: i for i, column in enumerate(self.columns)}
@@ -177,10 +179,9 @@ class GrowingTable:
         return pa.table({name: self.values(name, self.labels(name)[at]) for name in (columns if columns is not None else self.names)})
 
     def row_names(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
-        """How rows are called: by the ``row_id`` column, else by their number."""
-        if self.row_id is None:
-            return pa.array(np.asarray(rows, np.int64))
-        return self.values(self.row_id, self.labels(self.row_id)[np.asarray(rows, np.int64)])
+        """How rows are called: by the columns of ``row_id``, else by their number."""
+        at = np.asarray(rows, np.int64)
+        return id_array(self.row_id, [self.values(name, self.labels(name)[at]) for name in self.row_id]) if self.row_id else pa.array(at)
 
     def relation(self, rows: np.ndarray | None = None) -> LivingRelation:
         """The living rows (or the rows given) with dense codes; good until the next batch."""
@@ -194,26 +195,31 @@ class GrowingTable:
         """A batch in the types of this table. Rows to delete are named by their ids where rows have one."""
         if isinstance(given, Batch):
             return given
-        if deletes and self.row_id is not None:
+        if deletes and self.row_id:
             if isinstance(given, (list, tuple, set, frozenset, range, np.ndarray)):
                 given = self._ids(list(given))
-            return read_batch(given, self.arrow_types, columns=[self.row_id], others=True, **reading)
+            return read_batch(given, self.arrow_types, columns=self.row_id, others=True, **reading)
         return read_batch(given, self.arrow_types, others=self.others, skipped=self.skipped, **reading)
 
     def _ids(self, ids: list[Any]) -> pa.Table:
-        assert self.row_id is not None
-        wanted = self.column(self.row_id).arrow_type
-        try:
-            return pa.table({self.row_id: pa.array(ids, wanted)})
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
-            problem = f"a value that does not fit ({str(error).splitlines()[0]})"
-            raise RowlawError("BATCH_TYPE", source="deletes", column=self.row_id, found=problem, expected=str(wanted)) from None
+        values = [ids]
+        if len(self.row_id) > 1:
+            if not all(isinstance(id, (list, tuple)) and len(id) == len(self.row_id) for id in ids):
+                raise RowlawError("BATCH_COLUMNS", source="deletes", problem=f"an id is a tuple of {', '.join(self.row_id)}")
+            values = [[id[i] for id in ids] for i in range(len(self.row_id))]
+        found = {}
+        for name, own in zip(self.row_id, values, strict=True):
+            wanted = self.column(name).arrow_type
+            try:
+                found[name] = pa.array(own, wanted)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+                problem = f"a value that does not fit ({str(error).splitlines()[0]})"
+                raise RowlawError("BATCH_TYPE", source="deletes", column=name, found=problem, expected=str(wanted)) from None
+        return pa.table(found)
 
-    def has_ids(self, ids: pa.Array) -> np.ndarray:
-        """For each id whether a living row has it."""
-        assert self.row_id is not None
-        labels = self._found(self.column(self.row_id), ids)[:-1]
-        return matching_rows([self.labels(self.row_id)], labels[None, :], self.alive) >= 0
+    def rows_of_ids(self, batch: Batch, rows: np.ndarray) -> np.ndarray:
+        """For each of some rows of a batch, no id twice, the living row that has its id; -1 where none has."""
+        return self._matching(self.row_id, batch, rows)
 
     def take(self, inserts: Any = None, deletes: Any = None) -> Taken:
         """Take a batch in: rows go first, then rows come, so a row may be replaced by one of its id.
@@ -241,43 +247,49 @@ class GrowingTable:
     def _found(self, column: TableColumn, values: pa.Array) -> np.ndarray:
         """The labels of some values, -2 for those that the table has never seen; with null's as the last."""
         found = self._dictionaries[column.scale].find(self._forms[column.scale].keep(values))
-        return np.append(np.where(found == NULL, -2, found), NULL).astype(np.int32)
+        return np.append(np.where(found == NULL, UNSEEN, found), NULL).astype(np.int32)
 
     def _going(self, batch: Batch) -> np.ndarray:
         """The rows that a batch names, one for each of its rows."""
-        names = [self.row_id] if self.row_id is not None else list(self.names)
-        wanted = np.stack([self._found(self.column(n), batch.columns[n].values)[batch.columns[n].codes] for n in names])
-        order = sorted(range(len(names)), key=lambda i: -len(self._dictionaries[self.column(names[i]).scale]))
-        columns = [self.labels(names[i]) for i in order]
-        rows = matching_rows(columns, wanted[order], self.alive)
+        names = self.row_id or self.names
+        rows = self._matching(names, batch, np.arange(batch.rows))
         lost = np.flatnonzero(rows < 0)
         if len(lost):
             row = {n: _value(batch.columns[n], int(lost[0])) for n in names}
-            shown = repr(row[self.row_id]) if self.row_id is not None else str(row)
+            shown = repr(row[names[0]]) if len(self.row_id) == 1 else str(row)
             more = f" ({len(lost) - 1:,} more of the batch are not there either)" if len(lost) > 1 else ""
             raise RowlawError("UNKNOWN_ROW", source=batch.source, row=shown, more=more)
         return rows
 
+    def _matching(self, names: Sequence[str], batch: Batch, rows: np.ndarray) -> np.ndarray:
+        """For each of some rows of a batch a living row with its values in these columns, no row twice; -1 where none is left."""
+        codes = [batch.columns[n].codes[rows] for n in names]
+        wanted = np.stack([self._found(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)])
+        seen = (wanted != UNSEEN).all(axis=0)  # values that never came need not be looked for
+        found = np.full(len(rows), -1, np.int32)
+        if seen.any():
+            order = sorted(range(len(names)), key=lambda i: -len(self._dictionaries[self.column(names[i]).scale]))
+            found[seen] = matching_rows([self.labels(names[i]) for i in order], wanted[order][:, seen], self.alive)
+        return found
+
     def _check_coming(self, batch: Batch, deleted: np.ndarray) -> None:
         if self.rows + batch.rows > MOST_ROWS:
             raise RowlawError("TABLE_TOO_LARGE", source=batch.source, rows=f"{self.rows + batch.rows:,}", limit=f"{MOST_ROWS:,}")
-        if self.row_id is None:
+        if not self.row_id:
             return
-        ids = batch.columns[self.row_id]
-        if (ids.codes == NULL).any():
-            nulls = int((ids.codes == NULL).sum())
-            raise RowlawError("BAD_ROW_ID", column=self.row_id, problem=f"has {nulls:,} nulls in {batch.source}; every row needs an id")
-        if len(ids.values) < batch.rows:
-            twice = int(np.flatnonzero(np.bincount(ids.codes) > 1)[0])
-            raise RowlawError("DUPLICATE_ROW_ID", source=batch.source, id=ids.values[twice].as_py(), problem="occurs twice in the batch")
-        labels = self._found(self.column(self.row_id), ids.values)[:-1]
-        known = labels[labels >= 0]  # ids never seen need not be looked for
-        if not len(known):
-            return
-        rows = matching_rows([self.labels(self.row_id)], known[None, :], self.alive)
+        for name in self.row_id:
+            nulls = int((batch.columns[name].codes == NULL).sum())
+            if nulls:
+                raise null_ids(name, nulls, f" in {batch.source}")
+        numbers, first = batch.numbers(self.row_id)
+        if len(first) < batch.rows:
+            twice = int(np.flatnonzero(numbers == np.flatnonzero(np.bincount(numbers) > 1)[0])[0])
+            id = CompositeId(self.row_id, (_value(batch.columns[name], twice) for name in self.row_id))
+            raise RowlawError("DUPLICATE_ROW_ID", source=batch.source, id=id if len(id) > 1 else id[0], problem="occurs twice in the batch")
+        rows = self.rows_of_ids(batch, first)
         rows = np.setdiff1d(rows[rows >= 0], deleted)
         if len(rows):
-            taken = self.row_names(rows[:1])[0].as_py()
+            taken = row_name(self.row_names(rows[:1])[0].as_py())
             raise RowlawError(
                 "DUPLICATE_ROW_ID", source=batch.source, id=taken, problem="belongs to another row; delete that row in the same batch"
             )
@@ -341,7 +353,7 @@ class GrowingTable:
             "runs": [[run.number for run in dictionary.runs] for dictionary in self._dictionaries],
             "next_runs": [dictionary.next_run for dictionary in self._dictionaries],
             "sizes": [dictionary.size for dictionary in self._dictionaries],
-            "row_id": self.row_id,
+            "row_id": given_id(self.row_id),
             "others": self.others,
             "skipped": {name: [error.condition, error.parameters] for name, error in self.skipped.items()},
         }
@@ -371,9 +383,9 @@ class GrowingTable:
         assert int(self.alive.sum()) == self.living
         for column, labels in zip(self.columns, self._labels, strict=True):
             assert np.isin(labels.array, np.append(self._dictionaries[column.scale].labels, NULL)).all()
-        if self.row_id is not None:
-            ids = self.labels(self.row_id)[self.alive]
-            assert len(np.unique(ids)) == len(ids)
+        if self.row_id:
+            ids = np.stack([self.labels(name)[self.alive] for name in self.row_id])
+            assert np.unique(ids, axis=1).shape == ids.shape
             assert (ids >= 0).all()
 
 

@@ -26,6 +26,7 @@ from rowlaw.rules.model import Nulls
 from rowlaw.search.bitsets import distinct, pack, unpack, word_count
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
+from rowlaw.source.row_ids import naming_only
 
 if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
@@ -126,7 +127,7 @@ class Uniques:
     @staticmethod
     def create(table: GrowingTable, nulls: Nulls = "unknown", *, quota: int | None = None, columns: Sequence[str] | None = None) -> Uniques:
         """Find the uniques of the table as it is. ``quota``: columns that may be indexed, at most (but as many as are needed)."""
-        names = columns if columns is not None else [name for name in table.names if name != table.row_id]
+        names = columns if columns is not None else [name for name in table.names if name not in naming_only(table.row_id)]
         alive, nothing = np.asarray(table.alive), np.zeros((1, word_count(len(names))), np.uint64)
         made = Uniques(Cells(column_slots(names, nulls, ordered=False), table), nothing, quota, alive)
         made._discover(alive)

@@ -17,6 +17,7 @@ from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules.bind import bind_predicate
 from rowlaw.rules.model import Column, Constant, Op, Operand, Predicate
 from rowlaw.rules.parse import Parsed, parse_predicate
+from rowlaw.source.row_ids import naming_only
 
 ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
@@ -123,7 +124,8 @@ def predicate_space(statistics: Statistics, options: SpaceOptions | None = None)
     chosen = options or SpaceOptions()
     if chosen.predicates is not None:
         return _given_space(statistics, chosen.predicates)
-    names = list(chosen.columns) if chosen.columns is not None else [c.name for c in statistics.columns if c.name != statistics.row_id]
+    unnamed = [c.name for c in statistics.columns if c.name not in naming_only(statistics.row_id)]
+    names = list(chosen.columns) if chosen.columns is not None else unnamed
     for name in (*names, *chosen.operators):
         statistics.column(name)  # an unknown name is an error here
     kinds = {name: statistics.column(name).type for name in names}

@@ -23,13 +23,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.errors import RowlawError, no_column
+from rowlaw.errors import RowlawError
 from rowlaw.output import drafts
 from rowlaw.relation.columns import local_column, merge
+from rowlaw.relation.groups import Side, Sorted
 from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, describe, write_dictionary
 from rowlaw.source.coerce import numbered
 from rowlaw.source.csv import CsvSplit, find_value
 from rowlaw.source.files import MemorySplit
+from rowlaw.source.row_ids import RowId, checked_id, null_ids, repeated_ids
 from rowlaw.source.source import FileSource, FrameSource, Source, Split
 from rowlaw.spark.jobs import DriverThreads, SparkTasks, Workers
 from rowlaw.spark.session import cluster
@@ -94,7 +96,7 @@ def _keep(column: pa.ChunkedArray, name: str, scratch: SharedFolder) -> _Part:
 def encode(
     source: Source,
     *,
-    row_id: str | None = None,
+    row_id: RowId = None,
     session: SparkSession | None = None,
     workers: Workers | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -106,8 +108,7 @@ def encode(
     ``folder`` is where the relation is kept; without one it is scratch that goes with the relation. Near-linear in the rows.
     Raises ``Stopped`` soon after ``stop`` is requested.
     """
-    if row_id is not None and row_id not in source.columns:
-        raise no_column(row_id, source.columns, source.skipped)
+    ids = checked_id(row_id, source)
     workers = workers or _workers(source, session)
     home = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="rowlaw-", dir=os.environ.get("ROWLAW_SCRATCH")))
     if folder is None:
@@ -122,7 +123,7 @@ def encode(
         if rows > MOST_ROWS:
             raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")
         columns = _merge_columns(source, parts, rows, home, workers if shared else DriverThreads(), stop)
-        relation = Relation(home, rows, columns, row_id=row_id, owned=folder is None, skipped=source.skipped)
+        relation = Relation(home, rows, columns, row_id=ids, owned=folder is None, skipped=source.skipped)
         _check_row_id(relation)
         return relation
     except BaseException as error:
@@ -277,19 +278,34 @@ def placed(error: RowlawError, source: Source) -> RowlawError:
         return error
     path, where = source.name, ""
     column, value = error.parameters["column"], error.parameters["value"]
-    for split in source.splits if isinstance(source, FileSource) else ():
+    for outer in source.splits if isinstance(source, FileSource) else ():
+        split = getattr(outer, "split", outer)
         if isinstance(split, CsvSplit) and (line := find_value(split.path, split.dialect, split.names.index(column), value)):
             path, where = split.path, f", line {line}"
             break
     return RowlawError("BAD_VALUE", **{**error.parameters, "path": path, "where": where})
 
 
+def _combinations(codes: Sequence[np.ndarray], distinct: Sequence[int]) -> int:
+    """Count the distinct combinations of values in some columns (``int32[rows]`` each) without nulls: one sort."""
+    rows = np.arange(len(codes[0]), dtype=np.int32)
+    _, order = Side.whole(rows).sorted_by([Sorted(column, width + 1) for column, width in zip(codes, distinct, strict=True)])
+    differ = np.zeros(max(0, len(rows) - 1), bool)
+    for column in codes:
+        ordered = column[order]
+        differ |= ordered[1:] != ordered[:-1]
+    return min(1, len(rows)) + int(np.count_nonzero(differ))
+
+
 def _check_row_id(relation: Relation) -> None:
-    if relation.row_id is None:
+    if not relation.row_id:
         return
-    column = relation.column(relation.row_id)
-    if column.nulls:
-        raise RowlawError("BAD_ROW_ID", column=column.name, problem=f"has {column.nulls:,} nulls; every row needs an id")
-    if column.distinct < relation.rows:
-        repeated = f"{relation.rows - column.distinct:,} of {relation.rows:,} rows repeat an id"
-        raise RowlawError("BAD_ROW_ID", column=column.name, problem=f"is not unique: {repeated}")
+    columns = [relation.column(name) for name in relation.row_id]
+    for column in columns:
+        if column.nulls:
+            raise null_ids(column.name, column.nulls)
+    distinct = max((column.distinct for column in columns), default=0)
+    if distinct < relation.rows and len(columns) > 1:
+        distinct = _combinations([relation.codes(column.name) for column in columns], [column.distinct for column in columns])
+    if distinct < relation.rows:
+        raise repeated_ids(relation.row_id, relation.rows, distinct)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rowlaw.relation.columns import ordered_column
 from rowlaw.relation.relation import Relation, describe
+from rowlaw.source.row_ids import RowId
 
 
 class MemoryRelation(Relation):
@@ -23,7 +24,7 @@ class MemoryRelation(Relation):
     _dictionaries: list[pa.Array]
 
     @staticmethod
-    def of(table: pa.Table, row_id: str | None = None) -> MemoryRelation:
+    def of(table: pa.Table, row_id: RowId = None) -> MemoryRelation:
         """Encode a table. ``O(n)`` for each column, and a sort of its distinct values."""
         matrix = np.empty((table.num_columns, table.num_rows), np.int32)
         columns, dictionaries = [], []
@@ -50,5 +51,5 @@ class MemoryRelation(Relation):
         return _rebuilt, (self.decode(), self.row_id)
 
 
-def _rebuilt(table: pa.Table, row_id: str | None) -> MemoryRelation:
+def _rebuilt(table: pa.Table, row_id: tuple[str, ...]) -> MemoryRelation:
     return MemoryRelation.of(table, row_id)

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from rowlaw.errors import RowlawError, no_column
 from rowlaw.relation.align import common_scale, position
 from rowlaw.rules.model import TypeClass
+from rowlaw.source.row_ids import RowId, id_array, id_columns
 from rowlaw.source.types import type_class
 from rowlaw.spark.ship import located
 
@@ -65,14 +66,14 @@ class Relation:
         rows: int,
         columns: Sequence[RelationColumn],
         *,
-        row_id: str | None = None,
+        row_id: RowId = None,
         owned: bool = False,
         skipped: Mapping[str, RowlawError] = skipped,
     ) -> None:
         self.folder = folder
         self.rows = rows
         self.columns = tuple(columns)
-        self.row_id = row_id
+        self.row_id = id_columns(row_id)
         self.skipped = skipped
         self._index = {column.name: i for i, column in enumerate(self.columns)}
         self._kept: Relation | None = None
@@ -177,10 +178,10 @@ class Relation:
         return pa.table(found)
 
     def row_labels(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
-        """How rows are called: by the ``row_id`` column, else by their position in the source, from 0."""
-        if self.row_id is None:
+        """How rows are called: by the columns of ``row_id``, else by their position in the source, from 0."""
+        if not self.row_id:
             return pa.array(np.asarray(rows, np.int64))
-        return self.decode(rows, [self.row_id]).column(0).combine_chunks()
+        return id_array(self.row_id, [column.combine_chunks() for column in self.decode(rows, self.row_id).columns])
 
 
 def _on_scale(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -191,7 +192,7 @@ def _on_scale(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: Path, rows: int, columns: tuple[RelationColumn, ...], row_id: str | None, name: str) -> Relation:  # noqa: ARG001
+def _opened(folder: Path, rows: int, columns: tuple[RelationColumn, ...], row_id: tuple[str, ...], name: str) -> Relation:  # noqa: ARG001
     return Relation(folder, rows, columns, row_id=row_id)
 
 

@@ -2,5 +2,6 @@
 
 from rowlaw.report.explanation import Explanation, explain
 from rowlaw.report.html import report_html, write_report
+from rowlaw.report.profiling import Profile, profile
 
-__all__ = ["Explanation", "explain", "report_html", "write_report"]
+__all__ = ["Explanation", "Profile", "explain", "profile", "report_html", "write_report"]

@@ -5,26 +5,51 @@ from __future__ import annotations
 import datetime as dt
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from rowlaw import __version__
 from rowlaw.discovery import Discovery
+from rowlaw.export.target import Plan
 from rowlaw.report.graph import STATUSES, dependency_graph
 from rowlaw.report.limits import Limits
 from rowlaw.report.plots import plot, table_sample
-from rowlaw.rules import NamedRule, Nulls, RuleSet, english, sql
+from rowlaw.report.profiling import Profile, of_engine
+from rowlaw.rules import FunctionalDependency, NamedRule, Nulls, RuleSet, english
 from rowlaw.violations import Result
-from rowlaw.violations.sides import Clash, printed, side_by_side
+from rowlaw.violations.causes import Causes
+from rowlaw.violations.sides import Clash, distinct, printed, side_by_side
 
 if TYPE_CHECKING:
     from rowlaw.maintain import History
 
 MATRIX = (60, 40)  # rules and columns of the matrix: more cannot be read
+WORST_COLUMNS = 6  # values shown of a row
+LOOKED_AT = 4  # violations that are looked at for each clash that is shown: the same values again say nothing new
 EACH = 2  # pairs of one row: several rows that are wrong say more than one
 
 
-def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A check, and what is asked of its engine once, however often the page has to become smaller."""
+
+    result: Result
+    causes: Causes
+    suspects: pa.Table | None
+    profile: Profile
+
+    @staticmethod
+    def of(result: Result) -> Found:
+        dependencies = any(isinstance(v.rule, FunctionalDependency) and v.violations for v in result.verdicts)
+        rules = RuleSet(tuple(v.named for v in result.verdicts), result.engine.nulls)
+        return Found(result, result.causes(), result.suspects() if dependencies else None, of_engine(result.engine, rules))
+
+
+def of_result(found: Found, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
     """The document of a check."""
+    result = found.result
     ordered = sorted(enumerate(result.verdicts), key=lambda pair: (STATUSES.index(pair[1].status), -pair[1].violations))
     shown = ordered[: limits.rules]
     types = result.engine.types
@@ -33,14 +58,19 @@ def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str
         entry = _rule(verdict.named, result.engine.nulls, with_sql=place < limits.sql_rules)
         entry |= {"status": verdict.status, "violations": verdict.violations, "rows": verdict.rows, "error": verdict.error}
         if verdict.violations and place < limits.clash_rules:
-            listed = result.findings.first(number, limits.clashes, each=EACH)
-            clashes = side_by_side(verdict.rule, listed, result.engine.nulls)
+            listed = result.findings.first(number, LOOKED_AT * limits.clashes, each=EACH)
+            clashes = distinct(side_by_side(verdict.rule, listed, result.engine.nulls))[: limits.clashes]
+            listed = listed.slice(0, limits.clashes)
             entry["clashes"] = [_clash(clash, limits.cell) for clash in clashes]
             entry["plot"] = plot(verdict.rule, types, listed)
             pictured.append(entry["plot"])
         rules.append(entry)
+    suspects = _suspects(found.suspects, limits)
     return _document(rules, [verdict.named for _, verdict in shown], list(types), limits, facts) | {
         "kind": "check",
+        "causes": _causes(found.causes, limits, suspects),
+        "suspects": suspects,
+        "profile": profile_of(found.profile, limits),
         "table_rows": result.table_rows,
         "nulls": result.engine.nulls,
         "counts": _counts([v.status for v in result.verdicts]),
@@ -51,6 +81,34 @@ def of_result(result: Result, limits: Limits, facts: dict[str, Any]) -> dict[str
         "sample": table_sample(result.engine, pictured, limits.sample),
         "worst": _worst(result, limits),
     }
+
+
+def _suspects(found: pa.Table | None, limits: Limits) -> dict[str, Any]:
+    """Cells that dependencies contradict, with what they suggest instead."""
+    if found is None:
+        return {"total": 0, "cells": []}
+    cells = [
+        {**{name: printed(cell[name], limits.cell) for name in ("row", "column", "value", "usual")}, "against": cell["against"]}
+        | {"backing": cell["backing"]}
+        for cell in found.slice(0, limits.suspects).to_pylist()
+    ]
+    return {"total": found.num_rows, "cells": cells}
+
+
+def _causes(found: Causes, limits: Limits, suspects: dict[str, Any]) -> dict[str, Any]:
+    """The rows without which broken rules hold: the rules of each, and its cells that are probably wrong."""
+    rows, every = [], found.rows
+    whole = [(cause.id, set(cause.rows)) for cause in found.rules if cause.whole]
+    for row in every[: limits.causes]:
+        label = printed(row, limits.cell)
+        cells = [{name: cell[name] for name in ("column", "value", "usual")} for cell in suspects["cells"] if cell["row"] == label]
+        rows.append({"row": label, "rules": [id for id, members in whole if row in members], "cells": cells})
+    return {"text": str(found), "rows": rows, "total_rows": len(every), "explained": found.explained, "violations": found.violations}
+
+
+def profile_of(profile: Profile, limits: Limits) -> dict[str, Any]:
+    """The columns of a table, as lines of text."""
+    return {"columns": profile.cells()[: limits.columns]}
 
 
 def of_rules(found: RuleSet, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
@@ -131,12 +189,12 @@ def _rule(named: NamedRule, nulls: Nulls, *, with_sql: bool) -> dict[str, Any]:
     entry |= {name: value for name, value in facts.items() if value is not None}
     if named.because and named.because.startswith(entry["sentence"]):  # discovery's reasons repeat the sentence
         entry["because"] = named.because[len(entry["sentence"]) :].strip()
-    return entry | ({"sql": sql(named.rule, "data", nulls=nulls)} if with_sql else {})
+    return entry | ({"sql": Plan(RuleSet((named,), nulls), "data").query(named.rule)} if with_sql else {})
 
 
 def _operators(named: NamedRule, column: str) -> str:
     """How a rule compares a column: the operators, in the order of the rule."""
-    used = (p.op.symbol for denial in named.rule.denials for p in denial.predicates if column in p.columns)
+    used = (p.symbol for denial in named.rule.denials for p in denial.predicates if column in p.columns)
     return " ".join(dict.fromkeys(used))
 
 
@@ -151,7 +209,7 @@ def _clash(clash: Clash, cell: int) -> dict[str, Any]:
 def _worst(result: Result, limits: Limits) -> dict[str, Any]:
     """The rows in most violations: how many, of which rules, and what they hold in the columns of broken rules."""
     broken = [v for v in result.verdicts if v.violations]
-    columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:12]
+    columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:WORST_COLUMNS]
     rows = []
     for worst in result.findings.worst(limits.worst, columns):
         rules = sorted(((result.verdicts[number].id, pairs) for number, pairs in worst.pairs_of.items()), key=lambda pair: -pair[1])

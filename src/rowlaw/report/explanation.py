@@ -1,14 +1,16 @@
 """``rowlaw.explain``: everything there is to say about one rule on one table.
 
-Where it ranks among the laws of the table and why, whether it holds, what breaks it, which rows would have to go, what each of its
-comparisons does, how it is checked, and what it is in words and in SQL.
+Whether it holds, what breaks it, which rows would have to go, what each of its comparisons does, how it is checked, what it is in words
+and in SQL, and, among rules that are given, where it ranks and why.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import pyarrow as pa
 
 from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
@@ -20,15 +22,17 @@ from rowlaw.engine.answers import Removal, RuleCount
 from rowlaw.engine.open import open_local
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.protocol import DiscoveryEngine
-from rowlaw.errors import RowlawError, nearest
+from rowlaw.errors import RowlawError, check_parameters, nearest
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.tiles import random_evidence
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, english, implies, sql
+from rowlaw.rules.conditions import Condition
 from rowlaw.rules.model import Denial, Kind, Op, Predicate, Rule
-from rowlaw.source import open_source
-from rowlaw.violations.check import rule_set
+from rowlaw.source import READING, open_source
+from rowlaw.source.row_ids import RowId, id_columns
+from rowlaw.violations.check import known_types, rule_set
 from rowlaw.violations.check import run as check_run
 from rowlaw.violations.sides import Clash
 
@@ -117,7 +121,7 @@ def explain(
     rules: Any = None,
     kinds: tuple[Kind, ...] = ("key", "fd", "od", "dc"),
     nulls: Nulls | None = None,
-    row_id: str | None = None,
+    row_id: RowId = None,
     columns: list[str] | None = None,
     types: Mapping[str, str] | None = None,
     time_limit: float | None = 60.0,
@@ -126,7 +130,7 @@ def explain(
     progress: bool = True,
     **reading: Any,
 ) -> Explanation:
-    """Why a rule ranks where it does, what breaks it, which rows would have to go, how it is checked, and what it means.
+    """What breaks a rule, which rows would have to go, how it is checked, what it means, and where it ranks among ``rules``.
 
     Parameters
     ----------
@@ -135,10 +139,9 @@ def explain(
     rule
         A rule, its text, or the id of one of ``rules``.
     rules
-        The rules it is ranked among: a rule set or the path of a rule file. By default those that :func:`rowlaw.discover` finds in
-        ``time_limit`` seconds.
-    kinds
-        Of rules to discover, when none are given.
+        The rules it is ranked among: a rule set or the path of a rule file. Without them it is not ranked, and the answer comes at once.
+    kinds, time_limit
+        Of the discovery that gives a meaning to the id of a rule, where ``rules`` do not.
     sample
         How many violations to show.
 
@@ -150,43 +153,47 @@ def explain(
     >>> found.count.pairs, found.removal
     (4, Removal(count=1, exact=True, first=(1,)))
     """
+    check_parameters(explain, reading, READING)
     shown = Progress(quiet=not progress)
     known = rule_set(rules, nulls) if rules is not None else None
     wanted = nulls or (known.nulls if known is not None else "unknown")
     source = open_source(table, columns=columns, types=types, session=session, **reading)
+    given = _named(rule, known)
+    if given is not None:
+        bind(given.origin or given.rule, known_types(source), source.skipped)  # a bad rule is an error before anything runs
+        if known is None:  # nothing else is asked of the table
+            used = dict.fromkeys((*given.rule.columns, *(name for name in id_columns(row_id) if name in source.columns)))
+            source = replace(source, schema=pa.schema([source.schema.field(name) for name in used]))
     with shown.phase("read"):
         engine = open_local(source, wanted, row_id=row_id, session=session)
     try:
-        given = _named(rule, known)
-        if given is not None:
-            bind(given.origin or given.rule, engine.types, engine.skipped)  # a bad rule is an error before anything runs
         partial = False
-        if known is None:
+        if given is None:  # an id that discovery gives a meaning
             found = discover_run(engine, SpaceOptions(), kinds=kinds, deadline=Deadline.after(time_limit), progress=shown)
-            known, partial = found, found.partial
-            given = given or known[str(rule)]
-        assert given is not None
-        return run(engine, given, known, sample=sample, partial=partial)
+            known, partial, given = found, found.partial, found[str(rule)]
+        with shown.phase("explain"):
+            return run(engine, given, known, sample=sample, partial=partial)
     finally:
         engine.close()
 
 
-def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet, *, sample: int = 3, partial: bool = False) -> Explanation:
-    """Explain a rule on a table that is open already, among rules that are known."""
+def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet | None = None, *, sample: int = 3, partial: bool = False) -> Explanation:
+    """Explain a rule on a table that is open already; its place in a ranking only among rules that are known."""
     result = check_run(engine, RuleSet((named,), engine.nulls))
     (verdict,) = result.verdicts
     rule = verdict.rule
-    place = next((n for n, other in enumerate(known, 1) if other.rule == rule), None)
+    listed = known if known is not None else RuleSet()
+    place = next((n for n, other in enumerate(listed, 1) if other.rule == rule), None)
     return Explanation(
-        named if place is None else known.rules[place - 1],
+        named if place is None else listed.rules[place - 1],
         rule,
         engine.nulls,
         engine.rows,
         verdict.count,
-        _rank(engine, rule, exact=place is None),
+        _rank(engine, rule, exact=place is None) if known is not None else None,
         place,
-        len(known),
-        _stronger(rule, known),
+        len(listed),
+        _stronger(rule, listed),
         tuple(result.side_by_side(verdict.id, sample)) if verdict.violations else (),
         result.rows_to_remove(verdict.id, SHOWN_ROWS),
         _shorter(engine, rule),
@@ -226,6 +233,8 @@ def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Rank | None:
     if len(rule.denials) != 1 or engine.rows < 2:
         return None
     (denial,) = rule.denials
+    if any(isinstance(p.right, Condition) for p in denial.predicates):
+        return None  # discovery makes no such rules, so there is nothing to compare it with
     atoms, evidence = same_column_evidence(engine) if rule.kind != "dc" else _evidence(engine, denial)
     return rank([denial], atoms, evidence, engine.rows * (engine.rows - 1), exact=exact)[0]
 

@@ -15,12 +15,13 @@ import re
 import zlib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rowlaw.errors import RowlawError
 from rowlaw.output import write_text
-from rowlaw.report.data import history_of, of_result, of_rules
+from rowlaw.report.data import Found, history_of, of_result, of_rules, profile_of
 from rowlaw.report.limits import MOST_BYTES, Limits
+from rowlaw.report.profiling import Profile
 from rowlaw.rules import RuleSet
 from rowlaw.violations import Result
 
@@ -38,6 +39,7 @@ def report_html(
     found: Result | RuleSet,
     *,
     history: History | None = None,
+    profile: Profile | None = None,
     title: str = "table",
     command: str | None = None,
     most_bytes: int = MOST_BYTES,
@@ -45,9 +47,12 @@ def report_html(
     """The report as text; see :func:`write_report`."""
     facts: dict[str, Any] = {"title": title, "command": command}
     limits = Limits()
+    checked = Found.of(found) if isinstance(found, Result) else None
     for _ in range(ROUNDS):
-        document = of_result(found, limits, facts) if isinstance(found, Result) else of_rules(found, limits, facts)
+        document = of_result(checked, limits, facts) if checked is not None else of_rules(cast("RuleSet", found), limits, facts)
         document["history"] = history_of(history, limits) if history is not None else None
+        if profile is not None:
+            document["profile"] = profile_of(profile, limits)
         page = _page(document, title)
         if len(page.encode()) <= most_bytes:
             return page
@@ -60,6 +65,7 @@ def write_report(
     found: Result | RuleSet,
     *,
     history: History | None = None,
+    profile: Profile | None = None,
     title: str = "table",
     command: str | None = None,
 ) -> None:
@@ -71,6 +77,8 @@ def write_report(
         What :func:`rowlaw.check` found, or rules: those of :func:`rowlaw.discover` come with their scores and near misses.
     history
         Of a :class:`rowlaw.Laws`: ``laws.history`` adds when rules were born and retired.
+    profile
+        Of the table (:func:`rowlaw.profile`), for a report of rules; a check knows its table.
     title
         What the table is called.
     command
@@ -85,13 +93,13 @@ def write_report(
     >>> os.path.getsize(path) < 2_000_000
     True
     """
-    text = report_html(found, history=history, title=title, command=command)
+    text = report_html(found, history=history, profile=profile, title=title, command=command)
     write_text(path, text)
 
 
 def _page(document: dict[str, Any], title: str) -> str:
     charts, squeezed = _charts()
-    script = "\n".join(_file("page", name) for name in ("dom.js", "charts.js", "page.js"))
+    script = "\n".join(_file("page", name) for name in ("dom.js", "charts.js", "graph.js", "page.js"))
     policy = "; ".join(
         [
             "default-src 'none'",

@@ -11,7 +11,7 @@ MOST_BYTES = 2_000_000  # of the whole file
 class Limits:
     """What is shown at most. Numbers are exact whatever the limits; lists say how much they leave out."""
 
-    rules: int = 1000
+    rules: int = 2000
     clashes: int = 12  # pairs of rows per broken rule
     clash_rules: int = 200  # broken rules that come with pairs
     sql_rules: int = 400
@@ -20,6 +20,8 @@ class Limits:
     cell: int = 80  # characters
     columns: int = 60
     events: int = 300
+    causes: int = 100  # rows without which broken rules hold
+    suspects: int = 100  # cells that are probably wrong
 
     def smaller(self) -> Limits:
         """Half of everything that can be halved."""
@@ -33,4 +35,6 @@ class Limits:
             cell=max(24, self.cell * 2 // 3),
             columns=max(10, self.columns * 2 // 3),
             events=max(20, self.events // 2),
+            causes=max(10, self.causes // 2),
+            suspects=max(10, self.suspects // 2),
         )

@@ -13,6 +13,7 @@ import pyarrow as pa
 from rowlaw.engine.answers import value_names
 from rowlaw.engine.protocol import Engine
 from rowlaw.rules.model import Constant, Op, Rule, TypeClass
+from rowlaw.source.row_ids import CompositeId, row_name
 
 SCALES: dict[TypeClass, str] = {
     "number": "quantitative",
@@ -35,7 +36,7 @@ def plot(rule: Rule, types: Mapping[str, TypeClass], listed: pa.Table) -> dict[s
     for record in listed.to_pylist():
         ends = [(plain(record[names[row, x]]), plain(record[names[row, y]]) if y is not None else record[f"{row}#"]) for row in ("s", "t")]
         if all(value is not None for end in ends for value in end):
-            pairs.append([*ends[0], *ends[1], plain(record["s_row"]), plain(record.get("t_row", record["s_row"]))])
+            pairs.append([*ends[0], *ends[1], _label(record["s_row"]), _label(record.get("t_row", record["s_row"]))])
     single = all(denial.arity == 1 for denial in rule.denials)
     lines = [
         {"column": p.left.name, "value": plain(p.right.value)}
@@ -44,6 +45,12 @@ def plot(rule: Rule, types: Mapping[str, TypeClass], listed: pa.Table) -> dict[s
         if isinstance(p.right, Constant) and types[p.left.name] != "text"
     ]
     return {"x": _axis(types, x), "y": _axis(types, y), "single": single, "pairs": pairs, "lines": lines[:4]}
+
+
+def _label(row: Any) -> Any:
+    """The id of a row: text, where it has several columns."""
+    named = row_name(row)
+    return str(named) if isinstance(named, CompositeId) else plain(named)
 
 
 def table_sample(engine: Engine, plots: Sequence[dict[str, Any]], size: int) -> dict[str, list[Any]]:

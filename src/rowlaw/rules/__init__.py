@@ -6,6 +6,8 @@
 """
 
 from rowlaw.rules.bind import bind
+from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range
+from rowlaw.rules.english import english
 from rowlaw.rules.files import load, save
 from rowlaw.rules.implication import canonical, implies, is_trivial, minimal
 from rowlaw.rules.lexicographic import set_based
@@ -30,25 +32,30 @@ from rowlaw.rules.model import (
     quote,
 )
 from rowlaw.rules.parse import Parsed, parse, parse_located
-from rowlaw.rules.render import Dialect, english, sql, sql_condition
+from rowlaw.rules.render import Dialect, sql, sql_condition
 from rowlaw.rules.ruleset import NamedRule, RuleSet, Severity
 
 __all__ = [
     "Column",
+    "Condition",
     "Constant",
     "Denial",
     "Dialect",
     "FunctionalDependency",
+    "IsNull",
     "Key",
     "Kind",
+    "Matches",
     "NamedRule",
     "Nulls",
+    "OneOf",
     "Op",
     "Operand",
     "OrderCompatible",
     "OrderDependency",
     "Parsed",
     "Predicate",
+    "Range",
     "Row",
     "Rule",
     "RuleSet",

@@ -19,10 +19,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
-from rowlaw.errors import RowlawError, no_column
+from rowlaw.errors import Place, RowlawError, no_column
 from rowlaw.rules import literals
-from rowlaw.rules.model import Constant, Denial, Predicate, Rule, TypeClass
-from rowlaw.rules.parse import Comparison, Parsed, parse_located
+from rowlaw.rules.conditions import IsNull, Matches, OneOf, Range
+from rowlaw.rules.cursor import Comparison
+from rowlaw.rules.model import Column, Constant, Denial, Predicate, Rule, TypeClass
+from rowlaw.rules.parse import Parsed, parse_located
+
+_PATTERN_HINTS = {"number": "; compare numbers with < and >, or read the column as text (--types column=string)"}
 
 
 def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None = None) -> Rule:
@@ -36,7 +40,7 @@ def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None], skipped: Ma
     _check_names(parsed, types, skipped)
     if not isinstance(parsed.rule, Denial):
         return parsed.rule  # the other kinds compare each column with itself
-    return Denial(tuple(_fit(c, parsed, types) for c in parsed.comparisons))
+    return Denial.written(_fit(c, parsed, types) for c in parsed.comparisons)
 
 
 def bind_predicate(predicate: Parsed, types: Mapping[str, TypeClass | None]) -> Predicate:
@@ -57,22 +61,47 @@ def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass |
     p = comparison.predicate
     wanted = types[p.left.name]
     right = p.right
-    found = right.type if isinstance(right, Constant) else types[right.name]
-    if found == wanted or found is None or wanted is None:
-        return p
     place = parsed.source.place(comparison.start, comparison.end)
+    if wanted is None or isinstance(right, IsNull):
+        return p
+    if isinstance(right, Matches):
+        if wanted != "text":
+            hint = _PATTERN_HINTS.get(wanted, "")
+            raise RowlawError("PATTERN_NEEDS_TEXT", place, column=str(p.left), type=wanted, hint=hint)
+        return p
+    if isinstance(right, OneOf):
+        return Predicate(p.left, p.op, OneOf(tuple(_literal(p.left, value, wanted, place) for value in right.values)))
+    if isinstance(right, Range):
+        ends = [_literal(p.left, end, wanted, place) for end in (right.low, right.high)]
+        try:
+            return Predicate(p.left, p.op, Range(*ends))
+        except ValueError as error:  # texts in order, and moments that are not
+            raise RowlawError("RULE_SYNTAX", place, problem=str(error)) from None
     if isinstance(right, Constant):
-        value = right.value
-        if isinstance(value, str) and wanted in ("date", "timestamp"):
-            moment = literals.date(value) if wanted == "date" else literals.timestamp(value)
-            if moment is None:
-                hint = f"; write it as '{literals.EXAMPLES[wanted]}'"
-                raise RowlawError("BAD_LITERAL", place, literal=str(right), type=wanted, hint=hint)
-            return Predicate(p.left, p.op, Constant(moment))
-        if found == "date" and wanted == "timestamp" and isinstance(value, dt.date):
-            return Predicate(p.left, p.op, Constant(dt.datetime.combine(value, dt.time())))
-    hint = _hint(right, wanted) if isinstance(right, Constant) else ""
-    raise RowlawError("INCOMPATIBLE_TYPES", place, left=str(p.left), left_type=wanted, right=str(right), right_type=found, hint=hint)
+        literal = _literal(p.left, right, wanted, place)
+        return p if literal is right else Predicate(p.left, p.op, literal)
+    assert isinstance(right, Column)
+    found = types[right.name]
+    if found == wanted or found is None:
+        return p
+    raise RowlawError("INCOMPATIBLE_TYPES", place, left=str(p.left), left_type=wanted, right=str(right), right_type=found, hint="")
+
+
+def _literal(column: Column, literal: Constant, wanted: TypeClass, place: Place) -> Constant:
+    """A literal in the type of the column that it is compared with."""
+    value, found = literal.value, literal.type
+    if found == wanted:
+        return literal
+    if isinstance(value, str) and wanted in ("date", "timestamp"):
+        moment = literals.date(value) if wanted == "date" else literals.timestamp(value)
+        if moment is None:
+            hint = f"; write it as '{literals.EXAMPLES[wanted]}'"
+            raise RowlawError("BAD_LITERAL", place, literal=str(literal), type=wanted, hint=hint)
+        return Constant(moment)
+    if found == "date" and wanted == "timestamp" and isinstance(value, dt.date):
+        return Constant(dt.datetime.combine(value, dt.time()))
+    hint = _hint(literal, wanted)
+    raise RowlawError("INCOMPATIBLE_TYPES", place, left=str(column), left_type=wanted, right=str(literal), right_type=found, hint=hint)
 
 
 def _hint(literal: Constant, wanted: TypeClass) -> str:

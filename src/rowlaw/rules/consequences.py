@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rowlaw.rules.conditions import Condition
 from rowlaw.rules.implication import Atom, AtomSets, atoms_of, is_trivial
 from rowlaw.rules.model import Denial, Nulls, Op, Predicate, Rule, between_rows
 
@@ -47,7 +48,7 @@ class Consequences:
         """Whether a denial follows: as it is, or in each of the cases that a weak comparison stands for."""
         if self._denies(denial):
             return True
-        weak = [i for i, p in enumerate(denial.predicates) if p.op in _CASES]
+        weak = [i for i, p in enumerate(denial.predicates) if p.op in _CASES and not isinstance(p.right, Condition)]
         if not 0 < len(weak) <= MOST_SPLIT:
             return False
         i, p = weak[0], denial.predicates[weak[0]]

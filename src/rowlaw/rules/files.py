@@ -28,7 +28,8 @@ from typing import Any
 
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.output import write_text
-from rowlaw.rules.parse import MAX_ITEMS, parse, parse_located
+from rowlaw.rules.cursor import MAX_ITEMS
+from rowlaw.rules.parse import parse, parse_located
 from rowlaw.rules.ruleset import MAX_ID, NamedRule, RuleSet
 from rowlaw.rules.yaml_tree import Node, fail, flow, read, scalar
 

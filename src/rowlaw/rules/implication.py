@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from rowlaw.rules.conditions import Condition
 from rowlaw.rules.model import (
     Column,
     Constant,
@@ -40,7 +41,7 @@ def canonical(denial: Denial) -> Denial:
     >>> str(canonical(parse("not (s.a > t.a)")))
     'not (s.a < t.a)'
     """
-    return min(denial, denial.exchanged, key=_key)
+    return min(Denial.canonical(denial.predicates), denial.exchanged, key=_key)
 
 
 def implies(a: Denial, b: Denial) -> bool:
@@ -57,13 +58,17 @@ def is_trivial(denial: Denial) -> bool:
     """Whether no table can make all the predicates true.
 
     Values of each type are taken as a dense order without ends, so a rule that only the gaps between integers, or the end of
-    the booleans, make true is not called trivial. Linear time but for sorting the literals.
+    the booleans, make true is not called trivial; nor is one whose conditions exclude each other. Linear time but for sorting the literals.
 
     Method: operands are nodes, ``<=`` is an edge and ``=`` is two. Nodes on one cycle are equal; the predicates contradict each other
     exactly when a ``<`` or a ``!=`` joins two equal nodes.
     """
+    predicates = [p for p in denial.predicates if not isinstance(p.right, Condition)]
+    conditions = [(p.left, p.right) for p in denial.predicates if isinstance(p.right, Condition)]
+    if len(set(conditions)) < len(conditions):  # one that is true and not true; no more is asked of conditions
+        return True
     # what is only said to differ from others is on no cycle
-    joining = [p for p in denial.predicates if p.op != Op.NE or p.left == p.right]
+    joining = [p for p in predicates if p.op != Op.NE or p.left == p.right]
     edges: dict[Operand, list[Operand]] = {operand: [] for p in joining for operand in (p.left, p.right)}
     for p in joining:
         if p.op in (Op.LT, Op.LE, Op.EQ):
@@ -71,7 +76,7 @@ def is_trivial(denial: Denial) -> bool:
         if p.op in (Op.GT, Op.GE, Op.EQ):
             edges[p.right].append(p.left)
     apart: list[tuple[Operand, Operand]] = [
-        (p.left, p.right) for p in denial.predicates if not p.op & Op.EQ and p.left in edges and p.right in edges
+        (p.left, p.right) for p in predicates if not p.op & Op.EQ and p.left in edges and p.right in edges
     ]
     for smaller, larger in _neighbours(edges):
         edges[smaller].append(larger)

@@ -7,156 +7,43 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT, exchanged_mask
+from rowlaw.rules.conditions import Condition
+from rowlaw.rules.operands import KEYWORDS, MAX_DIGITS, Column, Constant, Op, Row, TypeClass, Value, quote
+from rowlaw.rules.outcomes import ANY
 
-Row: TypeAlias = Literal["s", "t"]
+__all__ = [
+    "KEYWORDS",
+    "MAX_DIGITS",
+    "Column",
+    "Constant",
+    "Denial",
+    "FunctionalDependency",
+    "Key",
+    "Kind",
+    "Nulls",
+    "Op",
+    "Operand",
+    "OrderCompatible",
+    "OrderDependency",
+    "Predicate",
+    "Row",
+    "Rule",
+    "SortColumn",
+    "TypeClass",
+    "Value",
+    "about_single_rows",
+    "between_rows",
+    "predicate_key",
+    "quote",
+]
+
 Kind: TypeAlias = Literal["key", "fd", "od", "dc"]
 Nulls: TypeAlias = Literal["unknown", "equal"]
-TypeClass: TypeAlias = Literal["number", "text", "boolean", "date", "timestamp"]
-Value: TypeAlias = bool | int | Decimal | str | dt.date | dt.datetime
-
-MAX_DIGITS = 1000  # of a number literal: every float has fewer, and Python refuses to print integers beyond 4,300
-_LARGEST: int = 10**MAX_DIGITS
-KEYWORDS = frozenset({"not", "and", "key", "fd", "od", "asc", "desc", "true", "false", "null", "date", "timestamp"})
-
-
-class Op(enum.IntEnum):
-    """A comparison, as the set of outcomes it accepts (``rules/outcomes.py``). Conjunction is ``&``, implication is inclusion.
-
-    >>> Op.LT.implies(Op.LE), Op.LE & Op.NE == Op.LT, Op.LE.swapped
-    (True, True, <Op.GE: 6>)
-    """
-
-    LT = LOWER_BIT
-    EQ = EQUAL_BIT
-    LE = LOWER_BIT | EQUAL_BIT
-    GT = HIGHER_BIT
-    NE = LOWER_BIT | HIGHER_BIT
-    GE = HIGHER_BIT | EQUAL_BIT
-
-    __hash__ = int.__hash__  # that of an enum is a call into Python, and rules are hashed by the million
-
-    @property
-    def symbol(self) -> str:
-        return _SYMBOLS[self]
-
-    @property
-    def swapped(self) -> Op:
-        """The same comparison with its operands exchanged."""
-        return Op(exchanged_mask(self))
-
-    @property
-    def is_inequality(self) -> bool:
-        return self not in (Op.EQ, Op.NE)
-
-    def implies(self, other: Op) -> bool:
-        return not self & ~other
-
-
-_SYMBOLS = {Op.LT: "<", Op.EQ: "=", Op.LE: "<=", Op.GT: ">", Op.NE: "!=", Op.GE: ">="}
-
-
-def quote(name: str) -> str:
-    """A column name as it stands in rule text: bare where that is unambiguous, else in backticks.
-
-    >>> quote("zip"), quote("area code"), quote("a`b"), quote("Key")
-    ('zip', '`area code`', '`a``b`', '`Key`')
-    """
-    if name.isidentifier() and name.casefold() not in KEYWORDS:
-        return name
-    return "`" + name.replace("`", "``") + "`"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of one of the two rows."""
-
-    row: Row
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.row}.{quote(self.name)}"
-
-    @property
-    def exchanged(self) -> Column:
-        return Column("t" if self.row == "s" else "s", self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A literal value. Numbers are exact: a Python float becomes the decimal that it prints as.
-
-    Equality is that of values of one type class, so that ``1`` is ``1.0`` but not ``true``.
-
-    >>> Constant(1) == Constant(Decimal("1.0")), Constant(1) == Constant(True)
-    (True, False)
-    """
-
-    value: Value
-
-    def __post_init__(self) -> None:
-        value: object = self.value
-        if isinstance(value, float):
-            value = Decimal(repr(float(value)))  # float() first: NumPy's floats print their type
-        if isinstance(value, Decimal) and not value:
-            value = value.copy_abs()  # one zero: integers have no other
-        object.__setattr__(self, "value", value)
-        if isinstance(value, Decimal | int) and not _fits(value):
-            raise ValueError(f"a literal must be a finite number of at most {MAX_DIGITS} digits")
-        if isinstance(value, dt.datetime) and value.tzinfo is not None:
-            raise ValueError("a timestamp literal is a local time, without an offset")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Constant):
-            return NotImplemented
-        return self.type == other.type and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.value))
-
-    @property
-    def type(self) -> TypeClass:
-        """The type class of the value."""
-        value = self.value
-        if isinstance(value, bool):
-            return "boolean"
-        if isinstance(value, (int, Decimal)):
-            return "number"
-        if isinstance(value, str):
-            return "text"
-        return "timestamp" if isinstance(value, dt.datetime) else "date"
-
-    def __str__(self) -> str:
-        value = self.value
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, dt.datetime):
-            return f"timestamp '{value.isoformat(' ')}'"
-        if isinstance(value, dt.date):
-            return f"date '{value.isoformat()}'"
-        if isinstance(value, str):
-            return "'" + value.replace("'", "''") + "'"
-        return str(value)
-
-    @property
-    def exchanged(self) -> Constant:
-        return self
-
-
-def _fits(value: Decimal | int) -> bool:
-    if isinstance(value, int):
-        return abs(value) < _LARGEST
-    return value.is_finite() and -MAX_DIGITS < value.adjusted() < MAX_DIGITS and len(value.as_tuple().digits) <= MAX_DIGITS
-
-
-Operand: TypeAlias = Column | Constant
+Operand: TypeAlias = Column | Constant | Condition
 
 _ONE: dict[str, frozenset[Row]] = {"s": frozenset({"s"}), "t": frozenset({"t"})}
 _BOTH: frozenset[Row] = frozenset({"s", "t"})
@@ -165,6 +52,8 @@ _BOTH: frozenset[Row] = frozenset({"s", "t"})
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """``left op right``, stored oriented: ``s`` before ``t``, columns before constants, names in order.
+
+    A condition on the right (``rules/conditions.py``) is true (``=``) or not (``!=``); it has no order.
 
     >>> str(Predicate(Column("t", "a"), Op.LT, Column("s", "b")))
     's.b > t.a'
@@ -177,7 +66,10 @@ class Predicate:
 
     def __post_init__(self) -> None:
         left: Operand = self.left
-        if isinstance(left, Constant) or (isinstance(self.right, Column) and _place(self.right) < _place(left)):
+        if isinstance(self.right, Condition) and self.op not in (Op.EQ, Op.NE):
+            raise ValueError(f"a condition is true or not, it cannot be {self.op.symbol} something")
+        both = isinstance(left, Column) and isinstance(self.right, Column)
+        if isinstance(left, Constant) or (both and _place(self.right) < _place(left)):  # type: ignore[arg-type]
             object.__setattr__(self, "left", self.right)
             object.__setattr__(self, "right", left)
             object.__setattr__(self, "op", self.op.swapped)
@@ -191,7 +83,17 @@ class Predicate:
         return Predicate, (self.left, self.op, self.right)
 
     def __str__(self) -> str:
-        return f"{self.left} {self.op.symbol} {self.right}"
+        return f"{self.left} {self.symbol} {self.right}"
+
+    @property
+    def symbol(self) -> str:
+        """The sign or word between the operands."""
+        return self.right.words[self.op == Op.NE] if isinstance(self.right, Condition) else self.op.symbol
+
+    @property
+    def negated(self) -> Predicate:
+        """The predicate that is true where this one is false (of known values)."""
+        return Predicate(self.left, Op(ANY & ~self.op), self.right)
 
     @property
     def rows(self) -> frozenset[Row]:
@@ -222,10 +124,14 @@ def _place(column: Column) -> tuple[str, str]:
 
 _CLASS_ORDER = {Op.EQ: 0, Op.LT: 1, Op.LE: 1, Op.GT: 1, Op.GE: 1, Op.NE: 2}
 
+_CONDITIONS = 3
+
 
 def predicate_key(p: Predicate) -> tuple[object, ...]:
-    """The place of a predicate in its rule: equalities first, then inequalities, then ``!=``; by operands within a class."""
+    """The place of a predicate in its rule: equalities, inequalities, ``!=``, then conditions; by operands within a class."""
     right = p.right
+    if isinstance(right, Condition):
+        return (_CONDITIONS, p.left.row, p.left.name, (right.words[0], str(right)), int(p.op))
     other = ("", right.row, right.name) if isinstance(right, Column) else ("literal", right.type, right.value)
     return (_CLASS_ORDER[p.op], p.left.row, p.left.name, other, int(p.op))
 
@@ -235,7 +141,7 @@ class Denial:
     """A denial constraint: no two different rows (no row, if only one is named) make all predicates true.
 
     Predicates are kept in a canonical order with one operator per pair of operands (``<=`` and ``>=`` become ``=``).
-    Operators that contradict each other stay apart: such a rule is true on every table.
+    Operators that contradict each other stay apart: such a rule is true on every table. ``shown`` has them in the order of the rule's text.
 
     >>> a, b = Column("s", "a"), Column("t", "a")
     >>> str(Denial((Predicate(a, Op.LE, b), Predicate(a, Op.GE, b))))
@@ -243,6 +149,7 @@ class Denial:
     """
 
     predicates: tuple[Predicate, ...]
+    _shown: tuple[Predicate, ...] = field(init=False, repr=False, compare=False)
     kind: ClassVar[Kind] = "dc"
 
     def __post_init__(self) -> None:
@@ -261,9 +168,35 @@ class Denial:
                 mask &= p.op
             merged.update([Predicate(group[0].left, Op(mask), group[0].right)] if mask else group)
         object.__setattr__(self, "predicates", tuple(sorted(merged, key=predicate_key)))
+        object.__setattr__(self, "_shown", ())
 
     def __str__(self) -> str:
-        return f"not ({' and '.join(map(str, self.predicates))})"
+        return f"not ({' and '.join(map(str, self.shown))})"
+
+    @property
+    def shown(self) -> tuple[Predicate, ...]:
+        """The predicates in the order in which they were written."""
+        return self._shown or self.predicates
+
+    @staticmethod
+    def written(predicates: Iterable[Predicate]) -> Denial:
+        """A denial constraint that is shown with its predicates in the given order.
+
+        >>> a, b = (Column(row, "a") for row in "st")
+        >>> str(Denial.written([Predicate(a, Op.NE, b), Predicate(Column("s", "b"), Op.EQ, Column("t", "b"))]))
+        'not (s.a != t.a and s.b = t.b)'
+        """
+        given = tuple(predicates)
+        made = Denial(given)
+        if len(given) > 1:
+            if all(p.rows == {"t"} for p in given):
+                given = tuple(p.exchanged for p in given)
+            # a predicate that was merged from several stands where the first of them was
+            places = {p: i for i, p in reversed(list(enumerate(given)))}
+            merged = {(p.left, p.right): i for i, p in reversed(list(enumerate(given)))}
+            shown = tuple(sorted(made.predicates, key=lambda p: places.get(p, merged[p.left, p.right])))
+            object.__setattr__(made, "_shown", () if shown == made.predicates else shown)
+        return made
 
     @staticmethod
     def canonical(predicates: tuple[Predicate, ...]) -> Denial:
@@ -272,6 +205,7 @@ class Denial:
             return Denial(predicates)
         found = object.__new__(Denial)
         object.__setattr__(found, "predicates", predicates)
+        object.__setattr__(found, "_shown", ())
         return found
 
     @property
@@ -305,15 +239,29 @@ def between_rows(name: str, op: Op) -> Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """No two rows agree on all ``columns``."""
+    """No two rows agree on all ``columns``; their order is that of the rule's text, else that of the names, and means nothing."""
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = field(compare=False)
+    _set: frozenset[str] = field(init=False, repr=False)
     kind: ClassVar[Kind] = "key"
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise ValueError("a key needs at least one column")
-        object.__setattr__(self, "columns", tuple(sorted(set(self.columns))))
+        object.__setattr__(self, "_set", frozenset(self.columns))
+        object.__setattr__(self, "columns", tuple(sorted(self._set)))
+
+    @staticmethod
+    def written(columns: Iterable[str]) -> Key:
+        """A key that is shown with its columns in the given order.
+
+        >>> Key.written(["b", "a"]) == Key(("a", "b")), str(Key.written(["b", "a"]))
+        (True, 'key (b, a)')
+        """
+        given = _unique(columns)
+        made = Key(given)
+        object.__setattr__(made, "columns", given)
+        return made
 
     def __str__(self) -> str:
         return f"key ({_names(self.columns)})"
@@ -327,12 +275,22 @@ class Key:
 class FunctionalDependency:
     """Rows that agree on ``left`` agree on ``right``. An empty ``left`` says that ``right`` is constant."""
 
-    left: tuple[str, ...]
+    left: tuple[str, ...] = field(compare=False)
     right: str
+    _set: frozenset[str] = field(init=False, repr=False)
     kind: ClassVar[Kind] = "fd"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "left", tuple(sorted(set(self.left))))
+        object.__setattr__(self, "_set", frozenset(self.left))
+        object.__setattr__(self, "left", tuple(sorted(self._set)))
+
+    @staticmethod
+    def written(left: Iterable[str], right: str) -> FunctionalDependency:
+        """A functional dependency that is shown with the columns on its left in the given order."""
+        given = _unique(left)
+        made = FunctionalDependency(given, right)
+        object.__setattr__(made, "left", given)
+        return made
 
     def __str__(self) -> str:
         return f"fd ({_names(self.left)}) -> {quote(self.right)}"
@@ -351,17 +309,30 @@ class OrderCompatible:
     """Among rows that agree on ``context``, ``left`` and ``right`` never run in opposite directions
     (``descending``: never in the same direction)."""
 
-    context: tuple[str, ...]
-    left: str
-    right: str
+    context: tuple[str, ...] = field(compare=False)
+    left: str = field(compare=False)
+    right: str = field(compare=False)
     descending: bool = False
+    _set: frozenset[str] = field(init=False, repr=False)
+    _sides: tuple[str, str] = field(init=False, repr=False)
     kind: ClassVar[Kind] = "od"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "context", tuple(sorted(set(self.context))))
+        object.__setattr__(self, "_set", frozenset(self.context))
+        object.__setattr__(self, "context", tuple(sorted(self._set)))
         left, right = sorted((self.left, self.right))
+        object.__setattr__(self, "_sides", (left, right))
         object.__setattr__(self, "left", left)
         object.__setattr__(self, "right", right)
+
+    @staticmethod
+    def written(context: Iterable[str], left: str, right: str, descending: bool = False) -> OrderCompatible:
+        """An order compatibility that is shown with its columns in the given order."""
+        given = _unique(context)
+        made = OrderCompatible(given, left, right, descending)
+        for name, value in (("context", given), ("left", left), ("right", right)):
+            object.__setattr__(made, name, value)
+        return made
 
     def __str__(self) -> str:
         direction = " desc" if self.descending else ""
@@ -373,8 +344,9 @@ class OrderCompatible:
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        opposite = between_rows(self.right, Op.LT if self.descending else Op.GT)
-        return (Denial((*(between_rows(c, Op.EQ) for c in self.context), between_rows(self.left, Op.LT), opposite)),)
+        left, right = self._sides  # in one order, so that the same pairs break the law however it is written
+        opposite = between_rows(right, Op.LT if self.descending else Op.GT)
+        return (Denial((*(between_rows(c, Op.EQ) for c in self.context), between_rows(left, Op.LT), opposite)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,7 +414,7 @@ def _consistent(denial: Denial) -> bool:
     return len(names) == len(set(names))
 
 
-def _unique(names: Iterator[str] | tuple[str, ...]) -> tuple[str, ...]:
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 

@@ -20,10 +20,10 @@ with ``t`` as our ``s``.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NoReturn
 
 from rowlaw.errors import RowlawError
-from rowlaw.rules import literals
+from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range
+from rowlaw.rules.cursor import Comparison, Cursor, Mention
 from rowlaw.rules.model import (
     Column,
     Constant,
@@ -35,35 +35,23 @@ from rowlaw.rules.model import (
     OrderCompatible,
     OrderDependency,
     Predicate,
-    Row,
     Rule,
     SortColumn,
 )
+from rowlaw.rules.patterns import PatternError
 from rowlaw.rules.tokens import RuleText, Token, shown, tokenize
 
 MAX_LENGTH = 64 * 1024  # characters: a thousand predicates with long names fit
-MAX_ITEMS = 1000  # predicates or columns: far beyond any rule that a person can read
 
 _OPERATORS = {op.symbol: op for op in Op} | {"==": Op.EQ, "<>": Op.NE, "≠": Op.NE, "≤": Op.LE, "≥": Op.GE}
 _START = "'not (', 'key (', 'fd (', 'od {' or 'od ['"
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A column name in a rule's text, and where it stands."""
-
-    name: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A predicate as written, and where it stands. The rule itself may merge or turn it."""
-
-    predicate: Predicate
-    start: int
-    end: int
+_CONDITIONS = "'is null', 'in', 'between' or 'matches'"
+_OTHER_WORDS = {  # of SQL, and what is written here instead
+    **dict.fromkeys(("like", "ilike", "rlike", "regexp", "similar", "match"), "; for patterns, write matches '[A-Z].*'"),
+    **dict.fromkeys(("equals", "eq"), "; write ="),
+    **dict.fromkeys(("isnull", "isnan"), "; write is null"),
+    "notnull": "; write is not null",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +109,8 @@ def parse_sort(text: str) -> list[SortColumn]:
     return _Parser(source, tokenize(text, source)).sort_list()
 
 
-class _Parser:
-    """Walks the tokens once; each method reads one construct and leaves ``at`` behind it."""
-
-    def __init__(self, source: RuleText, tokens: list[Token], construct: str = "rule") -> None:
-        self.source = source
-        self.construct = construct  # what the whole text is, for error messages
-        self.tokens = tokens
-        self.at = 0
-        self.primed = any(t.kind == "prime" for t in tokens)
-        self.mentions: list[Mention] = []
-        self.comparisons: list[Comparison] = []
+class _Parser(Cursor):
+    """Reads rules, predicates and sort lists."""
 
     def rule(self) -> Parsed:
         head = self.next()
@@ -147,8 +126,11 @@ class _Parser:
             found = self.functional()
         elif head.kind == "word" and word == "od":
             found = self.order()
+        elif head.kind in ("prime", "number", "text") or word in ("s", "t", "true", "false", "date", "timestamp"):
+            self.at -= 1
+            found = self.requirement()
         else:
-            self.fail(_START, head)
+            self.fail(_START + ", or a condition such as s.column is not null", head)
         if self.peek.kind != "end":
             several = isinstance(found, FunctionalDependency) and self.peek.text == ","
             hint = "; write one fd for each column on the right" if several else ""
@@ -166,25 +148,42 @@ class _Parser:
             self.fail("the end of the predicate", after, "; give each predicate by itself" if joined else "")
         return Parsed(Denial((found,)), self.source, tuple(self.mentions), tuple(self.comparisons))
 
+    def requirement(self) -> Denial:
+        """A condition alone: every row has to meet it, so no row may meet its opposite."""
+        start = self.peek
+        predicates = self.conditions()
+        end = self.tokens[self.at - 1].end
+        wanted = predicates[0]
+        if len(wanted.rows) == 2:
+            problem = "a rule about two rows says what must not be: write not (...), for example not (s.zip = t.zip and s.city != t.city)"
+            self.source.fail(problem, start.start, end)
+        after = self.peek
+        if len(predicates) > 1 or after.kind == "and" or after.text.casefold() == "and":
+            each = " and ".join(f"'{p}'" for p in predicates) if len(predicates) > 1 else "each part"
+            self.source.fail(f"a rule of this form is one condition; write {each} as a rule of its own", start.start, max(end, after.end))
+        # the rule denies the opposite; what is bound later must be that
+        self.comparisons = [replace(c, predicate=c.predicate.negated) for c in self.comparisons]
+        return Denial((wanted.negated,))
+
     def denial(self) -> Denial:
         self.take("(")
-        predicates = [self.predicate()]
+        predicates = self.conditions()
         while self.peek.kind == "and" or self.peek.text.casefold() == "and":
             self.next()
-            predicates.append(self.predicate())
+            predicates += self.conditions()
         hint = "; for 'or', write two rules" if self.peek.text.casefold() in ("or", "|", "||", "∨") else ""
         self.take(")", "')' or 'and'", hint)
-        return Denial(tuple(predicates))
+        return Denial.written(predicates)
 
     def key(self) -> Key:
         self.take("(")
-        return Key(tuple(self.names(")", empty=False)))
+        return Key.written(self.names(")", empty=False))
 
     def functional(self) -> FunctionalDependency:
         self.take("(")
         left = self.names(")")
         self.take("->")
-        return FunctionalDependency(tuple(left), self.name())
+        return FunctionalDependency.written(left, self.name())
 
     def order(self) -> OrderCompatible | OrderDependency:
         if self.peek.text == "[":
@@ -200,7 +199,7 @@ class _Parser:
         self.take(":")
         first = self.name()
         self.take("~")
-        return OrderCompatible(tuple(context), first, self.name(), self.descending())
+        return OrderCompatible.written(context, first, self.name(), self.descending())
 
     def sort_columns(self) -> list[SortColumn]:
         self.take("[")
@@ -226,41 +225,62 @@ class _Parser:
             if token.text != ",":
                 self.fail("',', 'asc', 'desc' or the end", token, "; a name with blanks or signs goes in backticks")
 
-    def names(self, close: str, empty: bool = True) -> list[str]:
-        names: list[str] = []
-        if empty and self.peek.text == close:
-            self.next()
-            return names
-        while True:
-            names.append(self.name())
-            self.limit(len(names), "columns")
-            if self.take_one(close, ",", expected=f"{close!r} or ','").text == close:
-                return names
-
-    def name(self) -> str:
-        """A column name. Keywords are names here: nothing else can stand in this place."""
-        token = self.next()
-        # a number is a name only when it is all digits: `1.5` and `1e5` are too easily something else
-        if token.kind not in ("word", "name") and not (token.kind == "number" and token.text.isdigit()):
-            hints = {"text": "; put the name in backticks, without quotes", "number": "; put the name in backticks"}
-            self.fail("a column name", token, hints.get(token.kind, ""))
-        name = token.text if token.kind == "number" else str(token.value)
-        self.mentions.append(Mention(name, token.start, token.end))
-        return name
-
     def descending(self) -> bool:
         if self.peek.kind == "word" and self.peek.text.casefold() in ("asc", "desc"):
             return self.next().text.casefold() == "desc"
         return False
 
     def predicate(self) -> Predicate:
+        """One comparison or condition."""
+        start = self.peek
+        found = self.conditions()
+        if len(found) > 1:
+            self.source.fail("a range of columns is two predicates; give each by itself", start.start, self.tokens[self.at - 1].end)
+        return found[0]
+
+    def conditions(self) -> list[Predicate]:
+        """A comparison or a condition; ``between`` two columns is two comparisons."""
         start = self.peek
         left = self.operand()
         token = self.next()
+        word = token.text.casefold() if token.kind in ("word", "not") else ""
+        if word in ("is", "in", "not", "between", "matches"):
+            return self.condition(left, token, start)
         op = _OPERATORS.get(token.text)
         if op is None or token.kind != "op":
-            self.fail("a comparison such as '=' or '<='", token)
-        right = self.operand()
+            self.fail(f"a comparison such as '=' or '<=', or {_CONDITIONS}", token, _OTHER_WORDS.get(word, ""))
+        return [self.compared(left, op, self.operand(), start)]
+
+    def condition(self, left: Operand, token: Token, start: Token) -> list[Predicate]:
+        """What stands after a column: ``is null``, ``in (...)``, ``between ... and ...``, ``matches '...'``, each maybe with ``not``."""
+        word, op = token.text.casefold(), Op.EQ
+        if word == "is":
+            if self.word_is("not"):
+                op = Op.NE
+            if not self.word_is("null"):
+                self.fail("'null'" if op == Op.NE else "'null' or 'not null'", self.next())
+            right: Condition = IsNull()
+        else:
+            if word == "not":
+                op, token = Op.NE, self.next()
+                word = token.text.casefold()
+            if word == "in":
+                right = self.value_list()
+            elif word == "matches":
+                right = self.pattern()
+            elif word == "between":
+                bounds = self.bounds(token)
+                if not isinstance(bounds, Range):
+                    return self.between_columns(left, op, bounds, start)
+                right = bounds
+            else:
+                self.fail("'in', 'between' or 'matches'", token, _OTHER_WORDS.get(word, ""))
+        if not isinstance(left, Column):
+            self.source.fail("a condition is about a column; write s.column before it", start.start, self.tokens[self.at - 1].end)
+        return [self.added(Predicate(left, op, right), start)]
+
+    def compared(self, left: Operand, op: Op, right: Operand, start: Token) -> Predicate:
+        """A comparison of two operands, of which one is a column."""
         end = self.tokens[self.at - 1].end
         if isinstance(left, Constant):
             if isinstance(right, Constant):
@@ -268,73 +288,66 @@ class _Parser:
             left, op, right = right, op.swapped, left
         if left == right:
             self.source.fail(f"{left} is compared with itself; name the other row or another column", start.start, end)
-        predicate = Predicate(left, op, right)
-        self.comparisons.append(Comparison(predicate, start.start, end))
+        return self.added(Predicate(left, op, right), start)  # type: ignore[arg-type]
+
+    def added(self, predicate: Predicate, start: Token) -> Predicate:
+        self.comparisons.append(Comparison(predicate, start.start, self.tokens[self.at - 1].end))
         self.limit(len(self.comparisons), "predicates")
         return predicate
 
-    def operand(self) -> Operand:
+    def value_list(self) -> OneOf:
+        self.take("(", hint="; write in ('a', 'b')")
+        values: list[Constant] = []
+        while True:
+            token = self.peek
+            value = self.operand()
+            if not isinstance(value, Constant):
+                self.source.fail("a list holds literals only; compare columns with =", token.start, self.tokens[self.at - 1].end)
+            if values and value.type != values[0].type:
+                problem = f"{shown(str(value))} is a {value.type}, and the list begins with a {values[0].type}"
+                self.source.fail(f"{problem}; give all values one type", token.start, self.tokens[self.at - 1].end)
+            values.append(value)
+            self.limit(len(values), "values")
+            if self.take_one(")", ",", expected="',' or ')'").text == ")":
+                return OneOf(tuple(values))
+
+    def bounds(self, word: Token) -> Range | tuple[Operand, Operand]:
+        low = self.operand()
         token = self.next()
-        word = token.text.casefold() if token.kind == "word" else ""
-        if token.kind == "prime" or word in ("s", "t"):
-            return self.column(token)
-        if token.kind in ("number", "text"):
-            return Constant(token.value)  # type: ignore[arg-type]
-        if word in ("true", "false"):
-            return Constant(word == "true")
-        if word in ("date", "timestamp"):
-            return self.moment(word)
-        if word == "null":
-            problem = "null cannot be compared; leave the comparison out (the option nulls says what nulls mean)"
-            self.source.fail(problem, token.start, token.end)
-        hint = f"; write s.{token.text} or t.{token.text}" if token.kind in ("word", "name") and len(token.text) <= 40 else ""
-        return self.fail("s.column, t.column or a literal", token, hint)
+        if token.kind != "and" and token.text.casefold() != "and":
+            self.fail("'and' and the other end of the range", token)
+        high = self.operand()
+        if not (isinstance(low, Constant) and isinstance(high, Constant)):
+            return low, high
+        end = self.tokens[self.at - 1].end
+        if low.type != high.type:
+            self.source.fail(f"the range runs from a {low.type} to a {high.type}; give both ends one type", word.start, end)
+        try:
+            return Range(low, high)
+        except ValueError as error:
+            self.source.fail(str(error), word.start, end)
 
-    def column(self, row: Token) -> Column:
-        if self.primed and row.text.casefold() == "s":
-            self.source.fail("this rule mixes the rows s and t'; call the rows s and t, or t and t'", row.start, row.end)
-        self.take(".")
-        name = self.name()
-        plain: Row = "s" if row.text.casefold() == "s" else "t"
-        return Column(plain if not self.primed else "t" if row.kind == "prime" else "s", name)
+    def between_columns(self, left: Operand, op: Op, bounds: tuple[Operand, Operand], start: Token) -> list[Predicate]:
+        low, high = bounds
+        if op == Op.NE:
+            problem = "'not between' needs literals; between columns, write two rules, one with < and one with >"
+            self.source.fail(problem, start.start, self.tokens[self.at - 1].end)
+        return [self.compared(left, Op.GE, low, start), self.compared(left, Op.LE, high, start)]
 
-    def moment(self, word: str) -> Constant:
+    def pattern(self) -> Matches:
         token = self.next()
         if token.kind != "text":
-            self.fail(f"a text literal after {word!r}", token)
-        text = str(token.value)
-        value = literals.date(text) if word == "date" else literals.timestamp(text)
-        if value is None:
-            place = self.source.place(token.start, token.end)
-            raise RowlawError("BAD_LITERAL", place, literal=shown(text), type=word, hint=f"; write it as '{literals.EXAMPLES[word]}'")
-        return Constant(value)
+            self.fail("a pattern in quotes, for example '[0-9]{5}'", token)
+        try:
+            return Matches(str(token.value))
+        except PatternError as error:
+            mark, raw = token.text[0], str(token.value)
+            # a quote within the pattern is written twice
+            start, end = (token.start + 1 + at + raw[:at].count(mark) for at in (error.start, error.end))
+            self.source.fail(error.problem, start, min(end, token.end))
 
-    @property
-    def peek(self) -> Token:
-        return self.tokens[self.at]
-
-    def next(self) -> Token:
-        token = self.tokens[self.at]
-        if token.kind != "end":  # the end is never passed
-            self.at += 1
-        return token
-
-    def take(self, text: str, expected: str = "", hint: str = "") -> Token:
-        return self.take_one(text, expected=expected or repr(text), hint=hint)
-
-    def take_one(self, *texts: str, expected: str, hint: str = "") -> Token:
-        """The next token, which must be one of these punctuation marks."""
-        token = self.next()
-        if token.kind != "punct" or token.text not in texts:
-            self.fail(expected, token, hint)
-        return token
-
-    def limit(self, size: int, unit: str) -> None:
-        if size > MAX_ITEMS:
-            last = self.tokens[self.at - 1]
-            place = self.source.place(last.start, last.end)
-            raise RowlawError("RULE_TOO_LONG", place, size=f"more than {MAX_ITEMS:,}", unit=unit, limit=f"{MAX_ITEMS:,}")
-
-    def fail(self, expected: str, token: Token, hint: str = "") -> NoReturn:
-        found = f"the end of the {self.construct}" if token.kind == "end" else shown(token.text)
-        self.source.fail(f"expected {expected}, found {found}{hint}", token.start, token.end)
+    def word_is(self, word: str) -> bool:
+        """Whether the next token is this word; it is then passed."""
+        found = self.peek.text.casefold() == word and self.peek.kind in ("word", "not")
+        self.at += found
+        return found

@@ -1,8 +1,6 @@
-"""A rule in plain English, and as an SQL query for the rows that break it. (``str(rule)`` is its text.)
+"""A rule as an SQL query for the rows that break it. (``str(rule)`` is its text, ``english(rule)`` a sentence.)
 
 >>> from rowlaw.rules.parse import parse
->>> english(parse("not (s.state = t.state and s.salary < t.salary and s.rate > t.rate)"))
-'There are no two rows where state is equal, rate of the first is higher and salary of the first is lower.'
 >>> print(sql(parse("fd (zip) -> city"), "people", row_id="id", dialect="duckdb"))
 WITH rowlaw_rows AS MATERIALIZED (
   SELECT "id" AS rowlaw_row, "zip" AS "zip", "city" AS "city" FROM "people"
@@ -24,108 +22,27 @@ from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
 
 from rowlaw.errors import RowlawError
+from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range
 from rowlaw.rules.model import (
     Column,
     Constant,
     Denial,
-    FunctionalDependency,
-    Key,
     Nulls,
     Op,
     Operand,
-    OrderCompatible,
-    OrderDependency,
     Predicate,
     Rule,
-    SortColumn,
-    quote,
 )
+from rowlaw.rules.patterns import portable
 
 Dialect: TypeAlias = Literal["spark", "duckdb", "ansi"]
-
-# one column of both rows: the other row need not be named
-_ALIKE = {
-    Op.EQ: "{0} is equal",
-    Op.NE: "{0} differs",
-    Op.LT: "{0} of the first is lower",
-    Op.LE: "{0} of the first is lower or equal",
-    Op.GT: "{0} of the first is higher",
-    Op.GE: "{0} of the first is higher or equal",
-}
-_VERBS = {
-    Op.EQ: "equals",
-    Op.NE: "differs from",
-    Op.LT: "is lower than",
-    Op.LE: "is at most",
-    Op.GT: "is higher than",
-    Op.GE: "is at least",
-}
-
-
-def english(rule: Rule) -> str:
-    """One sentence that says what the rule demands.
-
-    >>> english(Key(("phone", "area_code"))), english(FunctionalDependency(("zip",), "city"))
-    ('No two rows share the same area_code and phone.', 'Rows with the same zip have the same city.')
-    """
-    match rule:
-        case Key(columns):
-            return f"No two rows share the same {_list(columns)}."
-        case FunctionalDependency((), right):
-            return f"All rows have the same {_name(right)}."
-        case FunctionalDependency(left, right):
-            return f"Rows with the same {_list(left)} have the same {_name(right)}."
-        case OrderCompatible(context, left, right, descending):
-            among = f"Among rows with the same {_list(context)}, a" if context else "A"
-            return f"{among} row with a higher {_name(left)} never has a {'higher' if descending else 'lower'} {_name(right)}."
-        case OrderDependency((), right):
-            return f"All rows have the same {_list(c.name for c in right)}."
-        case OrderDependency(left, right):
-            return f"Rows sorted by {_order(left)} are also sorted by {_order(right)}, in whatever order ties fall."
-    where = _join(_phrase(p, rule.arity) for p in rule.predicates)
-    return f"There is no row where {where}." if rule.arity == 1 else f"There are no two rows where {where}."
-
-
-def _phrase(p: Predicate, arity: int) -> str:
-    if p.same_column:
-        return _ALIKE[p.op].format(_name(p.left.name))
-    return f"{_term(p.left, arity)} {_VERBS[p.op]} {_term(p.right, arity)}"
-
-
-def _term(operand: Operand, arity: int) -> str:
-    if isinstance(operand, Constant):
-        value = operand.value
-        return str(value) if isinstance(value, dt.date) else _printable(str(operand))
-    which = "" if arity == 1 else " of the first" if operand.row == "s" else " of the second"
-    return _name(operand.name) + which
-
-
-def _order(columns: Iterable[SortColumn]) -> str:
-    return ", then ".join(_name(c.name) + (" (descending)" if c.descending else "") for c in columns)
-
-
-def _name(name: str) -> str:
-    return name if name.isidentifier() or name.isdigit() else _printable(quote(name))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _list(names: Iterable[str]) -> str:
-    return _join(_name(n) for n in names)
-
-
-def _join(parts: Iterable[str]) -> str:
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def sql(
     rule: Rule,
     table: str | Sequence[str],
     *,
-    row_id: str | None = None,
+    row_id: str | Sequence[str] | None = None,
     nulls: Nulls = "unknown",
     dialect: Dialect = "spark",
     floats: Collection[str] = frozenset(),
@@ -140,7 +57,8 @@ def sql(
     table
         Its name; dots separate catalog and schema. A sequence gives the parts as they are.
     row_id
-        A column that tells rows apart and has no nulls. Without one, rows are numbered by the query.
+        A column that tells rows apart and has no nulls, or several that do together: then ``s_row.column`` takes the place of ``s_row``.
+        Without one, rows are numbered by the query.
     floats
         Columns of floats: their NaN counts as null. In standard SQL it is recognised by how it prints.
     origin
@@ -150,29 +68,43 @@ def sql(
     name = _quoting(dialect)
     parts = table.split(".") if isinstance(table, str) else list(table)
     rows, row = _unused("rowlaw_rows", parts), _unused("rowlaw_row", rule.columns)
+    ids = _row_ids(row_id, row, rule, dialect)
     arity = max((d.arity for d in rule.denials), default=2)
 
     def column(c: str) -> str:
         return f"{_value(c, name, dialect, floats)} AS {name(c)}"
 
     def operand(o: Operand) -> str:
-        return f"{o.row}.{name(o.name)}" if isinstance(o, Column) else _literal(o, dialect)
+        return f"{o.row}.{name(o.name)}" if isinstance(o, Column) else _literal(_constant(o), dialect)
 
     def select(denial: Denial | None) -> str:
         conditions = [_condition(p, operand, nulls, dialect) for p in denial.predicates] if denial else ["1 = 0"]
         if arity == 1:
             return f"SELECT {shown}\nFROM {rows} s\nWHERE {' AND '.join(conditions)}"
-        return f"SELECT {shown}\nFROM {rows} s JOIN {rows} t\nON {' AND '.join([f's.{row} <> t.{row}', *conditions])}"
+        return f"SELECT {shown}\nFROM {rows} s JOIN {rows} t\nON {' AND '.join([other, *conditions])}"
 
     values = [f"{operand(o)} AS {name(f'{o.row}.{o.name}')}" for o in _compared(rule)]
-    shown = ", ".join([*(f"{r}.{row} AS {r}_row" for r in ("s", "t")[:arity]), *values])
+    shown = ", ".join(
+        [*(f"{r}.{own} AS {name(f'{r}_row.{told}') if told else f'{r}_row'}" for r in ("s", "t")[:arity] for own, _, told in ids), *values]
+    )
+    differ = [f"s.{own} <> t.{own}" for own, _, _ in ids]
+    other = differ[0] if len(ids) == 1 else f"({' OR '.join(differ)})"
     # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB has to be told.
-    counter = name(row_id) if row_id is not None else "monotonically_increasing_id()" if dialect == "spark" else "row_number() OVER ()"
-    body = ", ".join([f"{counter} AS {row}", *map(column, rule.columns)])
+    body = ", ".join([*(f"{counter} AS {own}" for own, counter, _ in ids), *map(column, rule.columns)])
     once = " MATERIALIZED" if dialect == "duckdb" else ""
     source = origin if origin is not None else ".".join(map(name, parts))
     head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {source}\n)\n"  # noqa: S608  every name is quoted above
     return head + "\nUNION ALL\n".join(map(select, rule.denials or (None,)))
+
+
+def _row_ids(row_id: str | Sequence[str] | None, row: str, rule: Rule, dialect: Dialect) -> list[tuple[str, str, str]]:
+    """What tells rows apart in a query: for each column its name in the query, what it is made of, and how it is shown ("": as the row)."""
+    columns = [row_id] if isinstance(row_id, str) else list(row_id or ())
+    name = _quoting(dialect)
+    if len(columns) > 1:
+        return [(_unused(f"{row}_{i}", rule.columns), name(column), column) for i, column in enumerate(columns, 1)]
+    number = "monotonically_increasing_id()" if dialect == "spark" else "row_number() OVER ()"
+    return [(row, name(columns[0]) if columns else number, "")]
 
 
 def sql_condition(denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect = "spark", floats: Collection[str] = frozenset()) -> str:
@@ -186,7 +118,7 @@ def sql_condition(denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect 
     name = _quoting(dialect)
 
     def operand(o: Operand) -> str:
-        return _value(o.name, name, dialect, floats) if isinstance(o, Column) else _literal(o, dialect)
+        return _value(o.name, name, dialect, floats) if isinstance(o, Column) else _literal(_constant(o), dialect)
 
     return " AND ".join(_condition(p, operand, nulls, dialect) for p in denial.predicates)
 
@@ -199,6 +131,11 @@ def _check_options(nulls: Nulls, dialect: Dialect) -> None:
 
 def _quoting(dialect: Dialect) -> Callable[[str], str]:
     return _backticked if dialect == "spark" else _double_quoted
+
+
+def sql_value(column: str, dialect: Dialect, floats: Collection[str] = frozenset()) -> str:
+    """A column whose NaN, if it may have one, is null."""
+    return _value(column, _quoting(dialect), dialect, floats)
 
 
 def _value(column: str, name: Callable[[str], str], dialect: Dialect, floats: Collection[str]) -> str:
@@ -216,6 +153,8 @@ def _compared(rule: Rule) -> list[Column]:
 
 
 def _condition(p: Predicate, operand: Callable[[Operand], str], nulls: Nulls, dialect: Dialect) -> str:
+    if isinstance(p.right, Condition):
+        return _of_one_value(operand(p.left), p.op == Op.NE, p.right, nulls, dialect)
     a, b = operand(p.left), operand(p.right)
     symbol = "<>" if p.op == Op.NE else p.op.symbol
     plain = f"{a} {symbol} {b}"
@@ -233,6 +172,40 @@ def _condition(p: Predicate, operand: Callable[[Operand], str], nulls: Nulls, di
         Op.GT: f"({plain} OR ({b} IS NULL AND {a} IS NOT NULL))",
         Op.GE: f"({plain} OR {b} IS NULL)",
     }[p.op]
+
+
+def _of_one_value(value: str, negated: bool, condition: Condition, nulls: Nulls, dialect: Dialect) -> str:
+    """A condition on one value; where null is a value, it meets no condition but ``is null``."""
+    no = "NOT " if negated else ""
+    match condition:
+        case IsNull():
+            return f"{value} IS {no}NULL"
+        case OneOf(values):
+            plain = f"{value} {no}IN ({', '.join(_literal(v, dialect) for v in values)})"
+        case Range(low, high):
+            plain = f"{value} {no}BETWEEN {_literal(low, dialect)} AND {_literal(high, dialect)}"
+        case Matches(pattern):
+            plain = no + _matching(value, portable(pattern), dialect)
+        case _:
+            raise TypeError(condition)
+    if negated and nulls == "equal":
+        return f"({plain} OR {value} IS NULL)"
+    return f"({plain})" if isinstance(condition, Range) else plain  # its AND would be read as ours
+
+
+def _matching(value: str, pattern: str, dialect: Dialect) -> str:
+    """A call that is true where a pattern describes a whole text."""
+    match dialect:
+        case "spark":
+            return f"regexp_like({value}, {_text(f'^(?:{pattern})' + chr(92) + 'z', dialect)})"  # $ would let a last newline pass
+        case "duckdb":
+            return f"regexp_full_match({value}, {_text(pattern, dialect)})"
+    return f"REGEXP_LIKE({value}, {_text(f'^({pattern})$', dialect)})"
+
+
+def _constant(operand: Operand) -> Constant:
+    assert isinstance(operand, Constant)  # conditions are written by themselves
+    return operand
 
 
 def _literal(constant: Constant, dialect: Dialect) -> str:

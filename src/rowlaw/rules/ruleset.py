@@ -18,7 +18,7 @@ import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules.consequences import Consequences
@@ -88,7 +88,7 @@ class NamedRule:
             "id": self.id,
             "kind": self.kind,
             "rule": str(self.rule),
-            "predicates": [[str(p.left), p.op.symbol, str(p.right)] for d in self.rule.denials for p in d.predicates],
+            "predicates": [[str(p.left), p.symbol, str(p.right)] for d in self.rule.denials for p in d.predicates],
             "error": self.error,
             "support": self.support,
             "score": self.score,
@@ -162,7 +162,25 @@ class RuleSet:
     def __contains__(self, id: object) -> bool:
         return id in self._by_id
 
-    def __getitem__(self, id: str) -> NamedRule:
+    @overload
+    def __getitem__(self, id: str | int) -> NamedRule: ...
+    @overload
+    def __getitem__(self, id: slice) -> RuleSet: ...
+    def __getitem__(self, id: str | int | slice) -> NamedRule | RuleSet:
+        """A rule by its id or its position; several by a slice.
+
+        >>> rules = RuleSet.of(["key (a)", "key (b)"])
+        >>> str(rules[0]), str(rules["R2"]), len(rules[:1])
+        ('key (a)', 'key (b)', 1)
+        """
+        if isinstance(id, slice):
+            return replace(self, rules=self.rules[id])
+        if isinstance(id, int):
+            try:
+                return self.rules[id]
+            except IndexError:
+                hint = f": there are {len(self):,} rules, laws[0] is the first" if len(self) else ": there are no rules"
+                raise RowlawError("UNKNOWN_RULE", id=id, hint=hint) from None
         try:
             return self._by_id[id]
         except KeyError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from rowlaw.errors import RowlawError
 from rowlaw.source.files import memory_splits
-from rowlaw.source.skipped import Field, arrow_fields, comparable
+from rowlaw.source.skipped import MIXED, Field, arrow_fields, comparable
 from rowlaw.source.source import FileSource, FrameSource, Source
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def frame_source(frame: Any) -> Source:
             found = list(_pandas_columns(frame))
             return memory_source(name, [field for field, _ in found], [column for _, column in found])
     else:
+        if name == "LazyFrame" and hasattr(frame, "collect"):  # of Polars: a plan, not yet a frame
+            frame = frame.collect()
         table = arrow_table(frame)
     return memory_source(name, arrow_fields(table.schema), table.columns)
 
@@ -65,9 +68,15 @@ def _pandas_columns(frame: Any) -> Iterator[tuple[Field, pa.ChunkedArray | None]
     for i, name in enumerate(frame.columns):
         table = _pandas_table(frame.iloc[:, [i]])
         if table is None:
-            yield Field(str(name), None, f"{frame.dtypes.iloc[i]} with values of no one Arrow type"), None
+            yield Field(str(name), None, MIXED + _kinds(frame.iloc[:, i])), None
         else:
             yield arrow_fields(table.schema)[0], table.column(0)
+
+
+def _kinds(values: Any) -> str:
+    """The types of a column's values, those of the first rows."""
+    names = dict.fromkeys(type(v).__name__ for v in values.head(10_000) if v is not None and not (isinstance(v, float) and math.isnan(v)))
+    return ", ".join(list(names)[:4])
 
 
 def arrow_table(frame: Any) -> pa.Table:
@@ -80,7 +89,7 @@ def arrow_table(frame: Any) -> pa.Table:
         if hasattr(frame, "fetch_arrow_table"):  # an older DuckDB result
             return frame.fetch_arrow_table()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise RowlawError("BAD_FILE", path=type(frame).__name__, problem=str(error).split("\n")[0]) from None
+        raise RowlawError("NOT_A_TABLE", type=f"this {type(frame).__name__} ({str(error).splitlines()[0]})") from None
     raise RowlawError("NOT_A_TABLE", type=type(frame).__name__)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import mmap
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,6 +24,7 @@ SNIFFED_BYTES = 256 * 1024
 SNIFFED_ROWS = 200
 SPLIT_BYTES = 32 * 1024 * 1024  # a split takes pyarrow a few tenths of a second
 SUFFIX_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
+_SEPARATOR_LINE = re.compile(r"\ufeff?[\"']?sep=(.|\\t|tab)[\"']?\r?\n", re.IGNORECASE)  # Excel writes it before the header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -34,6 +36,8 @@ class Dialect:
     quote: str = '"'
     header: bool = True
     encoding: str = "utf-8"
+    marked: bool = False  # the first line is Excel's sep=; and no row
+    null_values: tuple[str, ...] = ()  # texts that count as null, besides empty fields
 
 
 def compression(path: str) -> str | None:
@@ -65,12 +69,18 @@ def sniff(path: str, **given: Any) -> Dialect:
         raise RowlawError("BAD_OPTION", option="encoding", value=encoding, problem="no such encoding") from None
     whole_lines = text.rfind("\n") + 1 if len(head) == SNIFFED_BYTES else 0
     text = text[:whole_lines] or text
+    mark = _SEPARATOR_LINE.match(text)
+    if mark:
+        given.setdefault("delimiter", "\t" if mark[1].casefold() in ("\\t", "tab") else mark[1])
+        given["marked"] = True
+        text = text[mark.end() :]
     quote = given.setdefault("quote", _sniff_quote(text))
     if "delimiter" not in given:
         tabbed = Path(path).name.casefold().split(".")[1:2] == ["tsv"] or ".tsv" in path.casefold()
         given["delimiter"] = "\t" if tabbed else _sniff_delimiter(text, quote)
     if "header" not in given:
-        given["header"] = _has_header(list(_rows(text, given["delimiter"], quote)))
+        rows = list(_rows(text, given["delimiter"], quote))
+        given["header"] = _has_header(rows) if rows else True
     return Dialect(**given)
 
 
@@ -129,10 +139,22 @@ def column_names(path: str, dialect: Dialect) -> list[str]:
     """The names in the header, or ``c1, c2, ...`` where there is none."""
     try:
         with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, errors="replace", newline="") as text:
+            if dialect.marked:
+                next(text, None)
             first = next((row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), [])
     except UnicodeError as error:  # UTF-16 that does not say which of the two it is
         raise _undecoded(path, dialect, error) from None
     return first if dialect.header else [f"c{i}" for i in range(1, len(first) + 1)]
+
+
+def first_rows(path: str, dialect: Dialect) -> list[list[str]]:
+    """The first rows of a file, without its header."""
+    with open_bytes(path) as stream:
+        text = stream.read(SNIFFED_BYTES).decode(dialect.encoding, errors="ignore")
+    if dialect.marked:
+        text = text.partition("\n")[2]
+    rows = list(_rows(text, dialect.delimiter, dialect.quote))
+    return rows[1:] if dialect.header else rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +176,7 @@ class CsvSplit:
         positions = [str(i) for i in range(len(self.names))]  # names may repeat
         read_options = pacsv.ReadOptions(
             column_names=positions,
+            skip_rows=1 if self.dialect.marked and self.start == 0 else 0,
             skip_rows_after_names=1 if self.skip_header else 0,
             encoding="utf8" if plain_utf8 else self.dialect.encoding,
             use_threads=False,
@@ -167,7 +190,7 @@ class CsvSplit:
         convert_options = pacsv.ConvertOptions(
             column_types=dict.fromkeys(positions, pa.string()),
             include_columns=[positions[self.names.index(name)] for name in columns],
-            null_values=[""],
+            null_values=["", *self.dialect.null_values],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
@@ -237,7 +260,7 @@ def explain(path: str, dialect: Dialect, width: int, problem: str) -> RowlawErro
     try:
         with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, newline="") as text:
             rows = csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote)
-            begins = 1
+            begins = 1 + (next(text, None) is not None if dialect.marked else 0)
             for row in rows:
                 if row and len(row) != width:
                     return RowlawError("RAGGED_ROW", path=path, line=begins, found=len(row), expected=width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,7 +165,7 @@ def orc_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[OrcSplit]]:
 
 @dataclass(frozen=True, slots=True)
 class JsonSplit:
-    """A file of JSON lines."""
+    """A file of JSON lines, or of one array of objects."""
 
     path: str
     schema: pa.Schema
@@ -188,10 +189,27 @@ def read_json(path: str, schema: pa.Schema | None = None) -> pa.Table:
             data = stream.read()
         if not data.strip():
             raise RowlawError("EMPTY_FILE", path=path)
+        if data.lstrip()[:1] == b"[":
+            data = _json_lines(path, data)
         # one block, or a type seen late in the file would contradict an earlier block
         return pajson.read_json(io.BytesIO(data), pajson.ReadOptions(block_size=max(len(data), 1) + 1), options)
     except (pa.ArrowException, OSError) as error:
         raise readable(path, error) from None
+
+
+def _json_lines(path: str, data: bytes) -> bytes:
+    """An array of objects as lines."""
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise RowlawError("BAD_FILE", path=path, problem=f"not valid JSON: {error}") from None
+    if not found:
+        raise RowlawError("EMPTY_FILE", path=path)
+    other = next((i for i, item in enumerate(found) if not isinstance(item, dict)), None)
+    if other is not None:
+        problem = f"a table needs an array of objects, and element {other + 1:,} is a {type(found[other]).__name__}"
+        raise RowlawError("BAD_FILE", path=path, problem=problem)
+    return "\n".join(json.dumps(item) for item in found).encode()
 
 
 def json_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[JsonSplit]]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError
+from rowlaw.source.types import type_name
 
 NULL_SPELLINGS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "Null", "null", "None", "none", "\\N", "#N/A")
 
@@ -113,7 +114,7 @@ def converted(values: pa.Array, wanted: pa.DataType) -> pa.Array:
         if values[i].is_valid and _cast(values.slice(i, 1), wanted) is None:
             value = values[i].as_py()
             shown = value if isinstance(value, str | int | float) else str(value)
-            raise RowlawError("BAD_VALUE", path="", where="", column="", value=shown, type=str(wanted))
+            raise RowlawError("BAD_VALUE", path="", where="", column="", value=shown, type=type_name(wanted))
     raise AssertionError("a cast failed as a whole and on no value")
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import glob
+import importlib
+import importlib.util
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +17,12 @@ import pyarrow as pa
 from rowlaw.errors import RowlawError, nearest, no_column
 from rowlaw.source import csv, files
 from rowlaw.source.coerce import frame_source, memory_source, spark_source
+from rowlaw.source.hints import Hint, hints, warn_hints
+from rowlaw.source.remote import storage_error
 from rowlaw.source.skipped import Field, arrow_fields, comparable, warn_skipped
-from rowlaw.source.source import FileSource, Source, Split
+from rowlaw.source.source import FileSource, FrameSource, Source, Split
+from rowlaw.source.spelling import SpelledSplit, Spelling, spelling
+from rowlaw.source.standard_input import STANDARD_INPUT, copied
 from rowlaw.source.types import named_type
 
 if TYPE_CHECKING:
@@ -36,6 +43,8 @@ FORMATS = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+READING = ("format", "delimiter", "quote", "header", "encoding", "null_values", "options")  # parameters of how a table is read
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _TABLE_NAME = re.compile(r"^[^\s./\\:*?]+(\.[^\s./\\:*?]+){0,2}$")
 
 
@@ -49,6 +58,7 @@ def open_source(
     quote: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    null_values: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
     session: SparkSession | None = None,
 ) -> Source:
@@ -57,23 +67,31 @@ def open_source(
     Parameters
     ----------
     table
-        A path (file, folder, glob; CSV, TSV, Parquet, JSON lines, ORC, Arrow, Delta; compressed or not), a remote
+        A path (file, folder, glob; CSV, TSV, Parquet, JSON, ORC, Arrow, Delta, Excel; compressed or not), ``"-"`` (standard input), a
+        remote
         address (``s3a://...``, read by Spark), a catalog table (``catalog.schema.table``), a ``jdbc:`` address (with
         ``options={"dbtable": ...}``), a Spark DataFrame, or anything with an Arrow C stream.
     types
-        Types of columns by name, where the inferred ones will not do: ``{"zip": "string"}``.
+        Types of columns by name, where the inferred ones will not do: ``{"zip": "string"}``. ``"decimal_comma"`` reads ``1.234,56``,
+        ``"date:%d.%m.%Y"`` and ``"timestamp:%d.%m.%Y %H:%M"`` read dates of that form.
     columns
         The columns to read. If not given, all that can be compared: the others (arrays, structs, maps, binary values, times of day,
         durations, intervals, and names that occur more than once) are skipped with a :class:`rowlaw.RowlawWarning`.
     format, delimiter, quote, header, encoding
         What a file looks like, where it should not be detected.
+    null_values
+        Texts of a CSV file that count as null in every column. Empty fields always do; so do ``NA``, ``null`` and the like
+        (``rowlaw.source.infer.NULL_SPELLINGS``) in columns of other types than text. In text they stay: NA may be Namibia.
     options
         Handed to Spark's reader for remote and JDBC sources.
     """
     given: dict[str, Any] = {"format": format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
+    given["null_values"] = null_values
     source = read_source(table, types=types, columns=columns, options=options, session=session, **given)
     if columns is None:
         warn_skipped(source.name, source.skipped)
+    if isinstance(source, FileSource):
+        warn_hints(source.name, [hint for hint in source.hints if hint.column in source.columns and hint.column not in source.types])
     return source
 
 
@@ -87,12 +105,14 @@ def read_source(
     quote: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
+    null_values: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
     session: SparkSession | None = None,
 ) -> Source:
     """The same without a warning: for batches of a table whose user was warned when the table was first read."""
     if isinstance(table, (str, os.PathLike)):
-        given = {"delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
+        given: dict[str, Any] = {"delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
+        given["null_values"] = tuple([null_values] if isinstance(null_values, str) else null_values)
         source = _open_path(os.fspath(table), format, given, dict(options or {}), session)
     else:
         source = frame_source(table)
@@ -101,14 +121,15 @@ def read_source(
 
 def _narrowed(source: Source, types: Mapping[str, str], columns: Sequence[str] | None) -> Source:
     """The source with the columns and types the user asked for."""
-    from dataclasses import replace
-
     if isinstance(columns, str):
         raise RowlawError("BAD_OPTION", option="columns", value=columns, problem=f"give a list of names, such as [{columns!r}]")
     for name in (*types, *(columns or ())):
         if name not in source.columns:
             raise no_column(name, source.columns, source.skipped)
-    wanted = {name: named_type(name, text) for name, text in types.items()}
+    spelled = {name: how for name, text in types.items() if (how := spelling(name, text)) is not None}
+    wanted = {name: spelled[name].type if name in spelled else named_type(name, text) for name, text in types.items()}
+    if spelled:
+        source = _spelled(source, spelled)
     schema = source.schema
     if columns is not None:
         if not columns:
@@ -117,7 +138,24 @@ def _narrowed(source: Source, types: Mapping[str, str], columns: Sequence[str] |
     return replace(source, schema=schema, types=wanted)
 
 
+def _spelled(source: Source, spelled: Mapping[str, Spelling]) -> Source:
+    """The source with columns that are written in another way."""
+    if isinstance(source, FrameSource):
+        name = next(iter(spelled))
+        problem = "this is for files and frames in memory; in Spark, convert the column first, for example with to_date(c, 'dd.MM.yyyy')"
+        raise RowlawError("BAD_OPTION", option="types", value=f"{name}={spelled[name].words}", problem=problem)
+    splits = [SpelledSplit(split, dict(spelled)) for split in source.splits]
+    if source.in_memory:
+        whole = pa.concat_tables([split.read(source.columns) for split in splits])
+        schema = pa.schema([pa.field(name, whole.schema.field(i).type) for i, name in enumerate(source.columns)])
+        return replace(source, schema=schema, splits=tuple(files.memory_splits(whole)))
+    return replace(source, splits=tuple(splits))
+
+
 def _open_path(path: str, format: str | None, given: dict[str, Any], options: dict[str, str], session: SparkSession | None) -> Source:
+    if path == STANDARD_INPUT:
+        copy, found = copied()
+        return _open_files("standard input", [copy], None, format or found, given)
     if path.startswith("jdbc:"):
         return _by_spark(path, "jdbc", {"url": path, **options}, session)
     scheme = re.match(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/", path)
@@ -129,6 +167,8 @@ def _open_path(path: str, format: str | None, given: dict[str, Any], options: di
     paths, root = _files(local)
     if not paths:
         return _catalog_table(path, session)
+    if format is None and Path(paths[0]).suffix.casefold() in SPREADSHEETS:
+        return _open_spreadsheet(paths[0])
     return _open_files(local, paths, root, format or _format(paths[0]), given)
 
 
@@ -183,18 +223,34 @@ def _open_files(name: str, paths: list[str], root: str | None, format: str, give
     return FileSource(name, schema, tuple(splits), skipped=skipped)
 
 
+def _open_spreadsheet(path: str) -> Source:
+    """The first sheet of a spreadsheet, read by pandas."""
+    module, package = {".ods": ("odf", "odfpy"), ".xls": ("xlrd", "xlrd")}.get(Path(path).suffix.casefold(), ("openpyxl", "openpyxl"))
+    for needed, install in (("pandas", "pandas"), (module, package)):
+        if importlib.util.find_spec(needed) is None:
+            raise RowlawError("MISSING_PACKAGE", what=f"reading {path}", package=install, install=install)
+    try:
+        frame = importlib.import_module("pandas").read_excel(path)
+    except Exception as error:  # each of the packages has errors of its own
+        raise files.readable(path, error) from None
+    return frame_source(frame)
+
+
 def _open_csv(name: str, paths: list[str], given: dict[str, Any]) -> FileSource:
     splits: list[csv.CsvSplit] = []
     names: list[str] = []
+    found: list[Hint] = []
+    nulls = given.pop("null_values", ())
     for path in paths:
-        dialect = csv.sniff(path, **given)
+        dialect = replace(csv.sniff(path, **given), null_values=tuple(nulls))
         own = csv.column_names(path, dialect)
-        names = names or own
+        if not names:
+            names, found = own, hints(own, csv.first_rows(path, dialect))
         if own != names:
             raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
         splits += csv.splits(path, dialect, own)
     schema, skipped = comparable([Field(n, pa.large_string(), "text") for n in names], name)
-    return FileSource(name, schema, tuple(splits), inferred=True, skipped=skipped)
+    return FileSource(name, schema, tuple(splits), inferred=True, skipped=skipped, hints=tuple(found))
 
 
 def _open_delta(path: str, session: SparkSession | None) -> Source:
@@ -222,9 +278,22 @@ def _catalog_table(name: str, session: SparkSession | None) -> Source:
         from rowlaw.spark.session import session as any_session
 
         session = any_session() if "." in name else active_session()
-    if session is None or not session.catalog.tableExists(name):
+    if session is None:
         raise missing
+    if not session.catalog.tableExists(name):
+        raise RowlawError("NO_SUCH_TABLE", table=name, hint=_near_tables(name, session))
     return spark_source(session.table(name), name)
+
+
+def _near_tables(name: str, session: SparkSession) -> str:
+    """The nearest table of the same database, if it can be listed."""
+    database, _, table = name.rpartition(".")
+    try:
+        listed = [t.name for t in session.catalog.listTables(database or None)]
+    except Exception:  # no such database, or a catalog that lists nothing
+        return ""
+    found = nearest(table, listed)
+    return f" ({found.removeprefix('; ')})" if found else ""
 
 
 def _near_files(path: str) -> str:
@@ -243,5 +312,5 @@ def _by_spark(name: str, format: str, options: dict[str, str], session: SparkSes
         return spark_source(frame, name)
     except RowlawError:
         raise
-    except Exception as error:  # Spark's errors come as many types; their first line says the cause
-        raise files.readable(name, error) from None
+    except Exception as error:  # Spark's errors come as many types
+        raise storage_error(name, error) from None

@@ -17,9 +17,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from rowlaw.errors import RowlawError, RowlawWarning
-from rowlaw.source.types import type_class
+from rowlaw.source.types import type_class, type_name
 
 NAMED = 5  # columns named in a warning, at most
+MIXED = "mixed: "  # before the types of the values of a column that has several
 TYPE_CHARACTERS = 60  # of a type that are printed: the type of a nested column may fill pages
 PACKAGE = str(Path(__file__).parents[1])
 
@@ -34,7 +35,7 @@ class Field(NamedTuple):
 
 def arrow_fields(schema: pa.Schema) -> list[Field]:
     """The columns of an Arrow schema."""
-    return [Field(f.name, f.type if type_class(f.type) is not None else None, str(f.type)) for f in schema]
+    return [Field(f.name, f.type if type_class(f.type) is not None else None, type_name(f.type)) for f in schema]
 
 
 def comparable(fields: Iterable[Field], source: str) -> tuple[pa.Schema, dict[str, RowlawError]]:
@@ -55,6 +56,8 @@ def comparable(fields: Iterable[Field], source: str) -> tuple[pa.Schema, dict[st
     for field in columns:
         if often[field.name] > 1:
             skipped[field.name] = RowlawError("DUPLICATE_COLUMN", source=source, column=field.name)
+        elif field.type is None and field.text.startswith(MIXED):
+            skipped[field.name] = RowlawError("MIXED_TYPES", source=source, column=field.name, types=field.text.removeprefix(MIXED))
         elif field.type is None:
             skipped[field.name] = RowlawError("UNSUPPORTED_TYPE", source=source, column=field.name, type=_short(field.text))
         else:
@@ -79,6 +82,8 @@ def warn_skipped(source: str, skipped: Mapping[str, RowlawError]) -> None:
 
 
 def _reason(error: RowlawError) -> str:
+    if error.condition == "MIXED_TYPES":
+        return f"values of several types: {error.parameters['types']}"
     return str(error.parameters.get("type", "the name occurs more than once"))
 
 

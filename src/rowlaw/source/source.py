@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -44,6 +44,7 @@ class FileSource:
     types: dict[str, pa.DataType] = field(default_factory=dict)
     inferred: bool = False  # text formats: types come from the values unless `types` names them
     skipped: Mapping[str, RowlawError] = field(default_factory=dict)
+    hints: tuple[Any, ...] = ()  # of text columns that look like numbers or dates (rowlaw.source.hints)
 
     @property
     def columns(self) -> tuple[str, ...]:

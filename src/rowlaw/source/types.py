@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from rowlaw.errors import RowlawError
@@ -60,6 +63,56 @@ def storage_type(dtype: pa.DataType) -> pa.DataType:
     return dtype  # decimals, booleans, timestamps: as they are
 
 
+_WORDS = {
+    "large_string": "text",
+    "string": "text",
+    "string_view": "text",
+    "null": "null (no values)",
+    "bool": "boolean",
+    "double": "float",
+    "float": "float (32 bits)",
+    "halffloat": "float (16 bits)",
+    "int64": "integer",
+    "date32[day]": "date",
+    "date64[ms]": "date",
+    "binary": "binary",
+    "large_binary": "binary",
+}
+
+
+def type_name(dtype: pa.DataType) -> str:
+    """A type as users call it.
+
+    >>> type_name(pa.date32()), type_name(pa.timestamp("us", "UTC")), type_name(pa.decimal128(10, 2)), type_name(pa.list_(pa.int64()))
+    ('date', 'timestamp with time zone', 'decimal(10,2)', 'list of integer')
+    """
+    if pa.types.is_dictionary(dtype):
+        return type_name(dtype.value_type)
+    if pa.types.is_timestamp(dtype):
+        return "timestamp with time zone" if dtype.tz else "timestamp"
+    if pa.types.is_decimal(dtype):
+        return f"decimal({dtype.precision},{dtype.scale})"
+    if pa.types.is_integer(dtype):
+        sign = "unsigned " if pa.types.is_unsigned_integer(dtype) else ""
+        return "integer" if dtype.bit_width == 64 and not sign else f"{sign}integer ({dtype.bit_width} bits)"
+    if pa.types.is_list(dtype) or pa.types.is_large_list(dtype) or pa.types.is_fixed_size_list(dtype):
+        return f"list of {type_name(dtype.value_type)}"
+    if pa.types.is_struct(dtype):
+        return f"struct of {', '.join(f.name for f in dtype)}"
+    if pa.types.is_map(dtype):
+        return f"map from {type_name(dtype.key_type)} to {type_name(dtype.item_type)}"
+    if pa.types.is_time(dtype):
+        return "time of day"
+    return _WORDS.get(str(dtype), str(dtype))
+
+
+def print_types(types: Mapping[str, pa.DataType]) -> None:
+    """Print the type of each column on stderr."""
+    width = max((len(name) for name in types), default=0)
+    for name, dtype in types.items():
+        print(f"rowlaw: {name:<{width}}  {type_name(dtype)}", file=sys.stderr)  # noqa: T201
+
+
 def named_type(column: str, name: str) -> pa.DataType:
     """The Arrow type a user means by ``name``; decimals are written ``decimal(p,s)``.
 
@@ -75,5 +128,6 @@ def named_type(column: str, name: str) -> pa.DataType:
             precision, scale = int(parts[0]), int(parts[1])
             if 1 <= precision <= 38 and scale <= precision:
                 return pa.decimal128(precision, scale)
-    names = ", ".join(sorted(NAMED_TYPES))
-    raise RowlawError("BAD_OPTION", option=f"types[{column!r}]", value=name, problem=f"use one of {names}, decimal(p,s)")
+    names = ", ".join(sorted({*NAMED_TYPES, "decimal_comma"}))
+    problem = f"use one of {names}, decimal(p,s), date:FORMAT or timestamp:FORMAT, for example date:%d.%m.%Y"
+    raise RowlawError("BAD_OPTION", option="types", value=f"{column}={name}", problem=problem)

@@ -37,6 +37,8 @@ Done = Callable[[int, int], None]  # tasks finished, tasks in all
 LOOK_SECONDS = 0.02  # between two looks at a request to stop
 _FAILED, _ENDED = -1, -2  # in the place of a task's number
 GRACE_SECONDS = 0.3  # for tasks to end by themselves once they are asked to stop
+JOB_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+CAUSE_LINES = 60  # of what Spark says of a failed job: a Python traceback is among them
 MOST_PARTITIONS = 512  # a task costs about 30 ms: more of them than this are run several to a partition
 
 
@@ -226,17 +228,11 @@ class SparkTasks:
         """
         packed = frame.mapInArrow(_packed(work), "id long, result binary")
         stop.check()
-        with described(self.session, description, done, stop):
-            try:
-                if taken is None:
-                    return [(row["id"], _unpacked(row["result"])) for row in packed.collect()]
-                with _on_disk(packed) as stored:
-                    return [(row["id"], taken(_unpacked(row["result"]))) for row in stored.toLocalIterator()]
-            except RowlawError:
-                raise
-            except Exception as error:
-                stop.check()  # the job was cancelled for that
-                raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
+        with job(self.session, description, done, stop):
+            if taken is None:
+                return [(row["id"], _unpacked(row["result"])) for row in packed.collect()]
+            with _on_disk(packed) as stored:
+                return [(row["id"], taken(_unpacked(row["result"]))) for row in stored.toLocalIterator()]
 
 
 def _as_it_is(result: R) -> R:
@@ -274,6 +270,7 @@ def described(session: SparkSession, description: str, done: Done | None = None,
     group = f"rowlaw-{uuid.uuid4().hex}"
     over = threading.Event()
     watchers = []
+    before = {name: context.getLocalProperty(name) for name in JOB_PROPERTIES} if context is not None else {}
     if context is not None:
         context.setJobGroup(group, f"rowlaw: {description}", interruptOnCancel=True)
         if done is not None:
@@ -301,10 +298,29 @@ def described(session: SparkSession, description: str, done: Done | None = None,
         for watcher in watchers:
             watcher.join()
         if context is not None:
-            for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
-                context.setLocalProperty(name, None)
+            for name, value in before.items():  # of the job that this one is a part of, if any
+                context.setLocalProperty(name, value)
         elif stop is not NEVER:
             session.removeTag(group)
+
+
+@contextmanager
+def job(session: SparkSession, description: str, done: Done | None = None, stop: Stop = NEVER) -> Iterator[None]:
+    """As :func:`described`; what Spark raises inside becomes the named error ``JOB_FAILED``, with its cause."""
+    with described(session, description, done, stop):
+        try:
+            yield
+        except RowlawError:
+            raise
+        except Exception as error:  # Spark's errors come as many types
+            stop.check()  # the job was cancelled for that
+            raise RowlawError("JOB_FAILED", job=description, problem=cause(error)) from error
+
+
+def cause(error: Exception) -> str:
+    """What an error of Spark says, without the stack of Java's frames that follows it."""
+    lines = [line for line in str(error).splitlines() if not line.lstrip().startswith(("at ", "\tat ", "... "))]
+    return "\n".join(lines[:CAUSE_LINES]).strip()
 
 
 def _cancel_later(cancel: Callable[[], None], stop: Stop, over: threading.Event) -> None:

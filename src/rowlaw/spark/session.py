@@ -25,25 +25,27 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 10
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"  # starts a little sooner; an aggregate of 5M rows takes about three times as long (decision 17)
 HEAP = 4 << 30  # bytes at most: kernels and the encoded table live outside the Java heap
 
 _starting = threading.Lock()
 
 
-def session(frame: object = None, master: str | None = None) -> SparkSession:
+def session(frame: object = None, master: str | None = None, *, short: bool = False) -> SparkSession:
     """The session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``, ``spark://...``, ``sc://...``).
 
+    ``short``: what it will do is known to be little, so a session that is started uses Java's quick compiler only.
     ``session().range(3).count()`` starts a local one, runs a job and gives 3; a second ``session()`` is the same session.
     """
     own = getattr(frame, "sparkSession", None)
     if own is not None:
         return own  # type: ignore[no-any-return]
     with _starting:
-        return _checked(active_session() or _new(master or LOCAL), master)
+        return _checked(active_session() or _new(master or LOCAL, short=short), master)
 
 
-def settings(master: str, java_options: Sequence[str] = ()) -> dict[str, str]:
-    """What a session that is started here is given, as Spark configuration.
+def settings(master: str, java_options: Sequence[str] = (), *, short: bool = False) -> dict[str, str]:
+    """What a session that is started here is given, as Spark configuration. ``short``: for a run that is known to be short.
 
     >>> settings("local[*]")["spark.sql.session.timeZone"]
     'UTC'
@@ -59,8 +61,8 @@ def settings(master: str, java_options: Sequence[str] = ()) -> dict[str, str]:
         "spark.pyspark.python": _python(master),
         "spark.executorEnv.NUMBA_CACHE_DIR": str(numba_cache()),
         "spark.driver.memory": f"{_heap() >> 20}m",
-        # The quick compiler alone: runs are short, and the long loops are Numba's.
-        "spark.driver.defaultJavaOptions": " ".join(["-XX:TieredStopAtLevel=1", *java_options]),
+        "spark.driver.defaultJavaOptions": " ".join([*([QUICK_COMPILER] if short else []), *java_options]),
+        "spark.sql.adaptive.enabled": "true",
     }
     if _is_local(master):
         conf["spark.sql.shuffle.partitions"] = str(max(2, cores()))
@@ -99,15 +101,15 @@ def by_connect(given: SparkSession) -> bool:
     return type(given).__module__.startswith("pyspark.sql.connect")
 
 
-def start(master: str, java_options: Sequence[str] = ()) -> SparkSession:
+def start(master: str, java_options: Sequence[str] = (), *, short: bool = False) -> SparkSession:
     """Start a classic session on ``master`` in this process, which must have none, with additional options of its Java."""
     environment = {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": _python(master)}
     if _is_local(master):
         environment["SPARK_LOCAL_IP"] = LOOPBACK  # spares a name lookup, which can take seconds without a network
-    return launch(settings(master, java_options), environment)
+    return launch(settings(master, java_options, short=short), environment)
 
 
-def _new(master: str) -> SparkSession:
+def _new(master: str, *, short: bool = False) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if master.startswith("sc://"):
@@ -115,7 +117,7 @@ def _new(master: str) -> SparkSession:
     if _by_connect() or "PYSPARK_GATEWAY_PORT" in os.environ:  # the latter is set by spark-submit, which has the settings already
         return SparkSession.builder.getOrCreate()
     java = find_java()
-    started = start(master, cds.options(java))
+    started = start(master, cds.options(java), short=short)
     cds.make_later(java)
     return started
 
@@ -167,8 +169,8 @@ def _python(master: str) -> str:
     return named if named and not _is_local(master) else sys.executable
 
 
-def _heap() -> int:
-    """A quarter of the memory, between 1 and 4 GiB."""
+def machine_memory() -> int:
+    """Bytes of memory that this machine, or the control group of this process, has."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
@@ -176,4 +178,9 @@ def _heap() -> int:
                 memory = min(memory, int(file.read()))
         except (OSError, ValueError):  # no such control group, or "max"
             continue
-    return min(max(memory // 4, 1 << 30), HEAP)
+    return memory
+
+
+def _heap() -> int:
+    """A quarter of the memory, between 1 and 4 GiB."""
+    return min(max(machine_memory() // 4, 1 << 30), HEAP)

@@ -70,7 +70,7 @@ def _run(java: Java, draft: Path, folder: Path) -> None:
     from rowlaw.spark.launch import end
     from rowlaw.spark.session import start
 
-    spark = start("local[2]", cds.dump_options(java, draft))
+    spark = start("local[2]", cds.dump_options(java, draft), short=True)
     gateway = SparkContext._gateway
     try:
         exercise(spark, folder)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rowlaw.engine.choose import EngineName
 from rowlaw.engine.open import open_engine
 from rowlaw.engine.protocol import Engine
+from rowlaw.errors import check_parameters
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, load
 from rowlaw.rules.model import Rule, TypeClass
-from rowlaw.source import FileSource, Source, open_source
-from rowlaw.source.types import type_class
+from rowlaw.source import READING, FileSource, Source, open_source
+from rowlaw.source.row_ids import RowId
+from rowlaw.source.types import print_types, type_class
 from rowlaw.violations.result import Result, Verdict
 
 if TYPE_CHECKING:
@@ -28,12 +30,13 @@ def check(
     rules: RuleSet | str | os.PathLike[str] | Rule | NamedRule | Iterable[str | Rule | NamedRule] | Mapping[str, str | Rule | NamedRule],
     *,
     nulls: Nulls | None = None,
-    row_id: str | None = None,
+    row_id: RowId = None,
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     session: SparkSession | None = None,
     engine: EngineName = "auto",
     progress: bool = True,
+    show_types: bool = False,
     **reading: Any,
 ) -> Result:
     """Count every violation of every rule.
@@ -48,12 +51,15 @@ def check(
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
         By default what the rule set says.
     row_id
-        The column by which rows are called in the result; by default their position in the table, from 0.
+        The column by which rows are called in the result, or a list of columns: then a row's id is a struct of them in frames, and a tuple
+        in Python. By default rows go by their position in the table, from 0.
     columns, types, reading
         As in :func:`rowlaw.open_source`.
     engine
         ``"local"`` reads the table into this process, ``"spark"`` leaves it where it is and never gathers it. ``"auto"``: what is
         Spark's is answered by Spark, unless it is so small that bringing it here is quicker; ``result.engine.choice`` says why.
+    show_types
+        Print on stderr which type each column has, as it was inferred or given.
 
     Examples
     --------
@@ -67,16 +73,19 @@ def check(
 
     Nothing runs when a rule does not fit the table: that is an error which points at the place in the rule.
     """
+    check_parameters(check, reading, READING)
     chosen = rule_set(rules, nulls)
     shown = Progress(quiet=not progress)
     source = open_source(table, columns=columns, types=types, session=session, **reading)
-    known = _types(source)
+    known = known_types(source)
     for named in chosen:
         bind(named.origin or named.rule, known, source.skipped)  # before a large table is read
     with shown.phase("read"):
         needed = dict.fromkeys(name for named in chosen for name in named.rule.columns)
         opened = open_engine(source, chosen.nulls, row_id=row_id, session=session, engine=engine, columns=list(needed), rules=len(chosen))
     shown.say(str(opened.choice))
+    if show_types:
+        print_types(opened.arrow_types)
     try:
         return run(opened, chosen, shown)
     except BaseException:
@@ -101,7 +110,7 @@ def rule_set(rules: Any, nulls: Nulls | None = None) -> RuleSet:
     return RuleSet.of(rules, nulls=nulls)
 
 
-def _types(source: Source) -> dict[str, TypeClass | None]:
+def known_types(source: Source) -> dict[str, TypeClass | None]:
     """What is known of the columns' types before reading: nothing of text files, except what the user said."""
     guessed = isinstance(source, FileSource) and source.inferred
     return {

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from rowlaw.engine.answers import RESERVED, compared, row_columns, value_names
+from rowlaw.engine.answers import RESERVED, compared, folder_exists, row_columns, value_names
 from rowlaw.engine.protocol import Findings
 from rowlaw.errors import RowlawError
-from rowlaw.output import whole_file
+from rowlaw.output import check_place, whole_file, whole_folder
 from rowlaw.rules.model import Rule, about_single_rows
+from rowlaw.source.row_ids import named_records
 
 FILE_TYPES = (".parquet", ".csv", ".arrow")  # endings of a file of violations
+PART_ROWS = 1 << 22  # violations of one file of a folder
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Clashes:
     def sample(self, limit: int) -> list[list[Any]]:
         """The row ids of :meth:`first`."""
         first = self.findings.first(self.number, limit).select(row_columns(self.rule))
-        return [list(row.values()) for row in first.to_pylist()]
+        return [list(row.values()) for row in named_records(first)]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All violations, one batch at a time."""
@@ -55,36 +57,115 @@ class Clashes:
             yield batch.select(self.columns)
 
 
-def check_file(path: str | os.PathLike[str]) -> None:
-    """Raise an error unless the name of a file of violations says which format it shall have."""
-    if not os.fspath(path).endswith(FILE_TYPES):
-        problem = f"use a name that ends in {', '.join(FILE_TYPES)}"
-        raise RowlawError("BAD_OPTION", option="violations", value=os.fspath(path), problem=problem)
+def check_target(path: str | os.PathLike[str]) -> str:
+    """The path for violations, if they can be written there: a long run asks before it begins.
+
+    A name without an ending, or that ends in ``/``, is a new folder. An existing folder is an error, so that nothing in it is lost.
+    """
+    target = os.fspath(path)
+    if "://" in target:
+        return target
+    if os.path.isdir(target):
+        raise folder_exists(target)
+    name = os.path.basename(target)
+    if "." in name and not name.endswith(FILE_TYPES):
+        problem = f"use a name that ends in {', '.join(FILE_TYPES)}, or in / for a folder of Parquet"
+        raise RowlawError("BAD_OPTION", option="violations", value=target, problem=problem)
+    check_place(target.rstrip("/"))
+    return target
 
 
 def write(findings: Findings, rules: Sequence[Clashes], path: str | os.PathLike[str], limit: int | None = None) -> int:
-    """Write the violations of some rules to a file, which appears under its name only when it is complete. Returns their count.
+    """Write the violations of some rules to a file or folder, which appears under its name only when it is complete. Returns their count.
 
     The columns are the same for one rule and for many: ``rule``, ``s_row``, ``t_row``, and the values of both rows in all columns that
     one of the rules compares; those that a violation's own rule does not compare are null. ``limit``: violations of each rule, at most.
+
+    Where workers hold the rows, they write a folder of Parquet, whatever the name, and nothing passes this process. A name that ends in
+    ``.csv`` or ``.arrow`` asks for one file: this process writes it, a partition at a time.
     """
-    check_file(path)
+    target = check_target(path)
+    if not target.endswith((".csv", ".arrow")):
+        written = findings.write_folder({clashes.number: clashes.id for clashes in rules}, target, limit)
+        if written is not None:
+            return written
+    if "://" in target:
+        problem = "only the spark engine writes there; use --engine spark (engine='spark'), or a path of this machine"
+        raise RowlawError("BAD_OPTION", option="violations", value=target, problem=problem)
     columns = sorted({column for clashes in rules for column in clashes.rule.columns})
     schema = pa.schema([pa.field("rule", pa.string()), *findings.schema(columns)])
-    written, names = 0, value_names(columns)
-    with whole_file(path) as draft, _writer(draft, os.fspath(path), schema) as writer:
-        by_number = {clashes.number: clashes for clashes in rules}
-        for number, batch in findings.batches(list(by_number), columns, limit):
-            clashes = by_number[number]
-            shown = {names[operand] for operand in compared(clashes.rule)}
-            writer.write_batch(_labelled(batch, clashes.id, shown, schema))
-            written += batch.num_rows
-    return written
+    batches = _labelled_batches(findings, rules, columns, schema, limit)
+    if target.endswith(FILE_TYPES):
+        with whole_file(target) as draft, _writer(draft, target, schema) as writer:
+            return _written(writer, batches)
+    with whole_folder(target.rstrip("/")) as draft:
+        return _write_parts(draft, batches, schema)
+
+
+def _labelled_batches(
+    findings: Findings, rules: Sequence[Clashes], columns: Sequence[str], schema: pa.Schema, limit: int | None
+) -> Iterator[pa.RecordBatch]:
+    names, by_number = value_names(columns), {clashes.number: clashes for clashes in rules}
+    for number, batch in findings.batches(list(by_number), columns, limit):
+        shown = {names[operand] for operand in compared(by_number[number].rule)}
+        yield _labelled(batch, by_number[number].id, shown, schema)
+
+
+def _written(writer: Any, batches: Iterator[pa.RecordBatch]) -> int:
+    count = 0
+    for batch in batches:
+        writer.write_batch(batch)
+        count += batch.num_rows
+    return count
+
+
+def _write_parts(folder: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> int:
+    """Write files ``part-00000.parquet``, ... of bounded size; one of them, without rows, if there are no violations."""
+    count, part = 0, 0
+    batch = next(batches, None)
+    while batch is not None or not part:
+        with pq.ParquetWriter(os.path.join(folder, f"part-{part:05d}.parquet"), schema, compression="zstd") as writer:
+            rows = 0
+            while batch is not None and rows < PART_ROWS:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+                batch = next(batches, None)
+        count, part = count + rows, part + 1
+    return count
+
+
+class _CsvWriter:
+    """A CSV file in which an id of several columns takes a field for each: ``s_row.a``, ``s_row.b``."""
+
+    def __init__(self, draft: str, schema: pa.Schema) -> None:
+        self._writer = pa_csv.CSVWriter(draft, pa.Table.from_batches([], schema).flatten().schema)
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_table(pa.Table.from_batches([batch]).flatten())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+
+def gathered(findings: Findings, rules: Sequence[Clashes], limit: int) -> pa.Table:
+    """The first violations of some rules in one table, up to ``limit`` of each, with the columns of :func:`write`."""
+    columns = sorted({column for clashes in rules for column in clashes.rule.columns})
+    schema = pa.schema([pa.field("rule", pa.string()), *findings.schema(columns)])
+    names = value_names(columns)
+    by_number = {clashes.number: clashes for clashes in rules}
+    batches = []
+    for number, batch in findings.batches(list(by_number), columns, limit) if rules else ():
+        shown = {names[operand] for operand in compared(by_number[number].rule)}
+        batches.append(_labelled(batch, by_number[number].id, shown, schema))
+    return pa.Table.from_batches(batches, schema)
 
 
 def _writer(draft: str, path: str, schema: pa.Schema) -> Any:
     if path.endswith(".csv"):
-        return pa_csv.CSVWriter(draft, schema)
+        return _CsvWriter(draft, schema)
     if path.endswith(".arrow"):
         return pa.ipc.new_file(draft, schema)
     return pq.ParquetWriter(draft, schema, compression="zstd")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,13 @@ from rowlaw.engine.answers import Removal, RuleCount
 from rowlaw.engine.protocol import Engine, Findings
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules import NamedRule
+from rowlaw.rules.english import counted
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
 from rowlaw.rules.notebook import SHOWN, Code, notebook_table
-from rowlaw.violations.clashes import Clashes, write
-from rowlaw.violations.sides import Clash, side_by_side
+from rowlaw.source.row_ids import named_records
+from rowlaw.violations.causes import Causes, causes
+from rowlaw.violations.clashes import Clashes, gathered, write
+from rowlaw.violations.sides import Clash, distinct, side_by_side
 
 if TYPE_CHECKING:
     import os
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
 
 BROKEN = 1  # exit code: a rule of severity error is broken
 SAMPLE = 5  # clashes shown per rule
+LISTED = 1_000  # rows or cells of an answer that is a list, unless the user asks for another number or for all
+LOOKED_AT = 8  # violations that are looked at for each clash that is shown
+MOST_LOOKED_AT = 200
 
 Status = Literal["holds", "tolerated", "warning", "broken"]
 
@@ -77,7 +84,7 @@ class Verdict:
         if not self.violations:
             return f"{self.id}: holds"
         what = "within what is tolerated" if not self.broken else "broken"
-        return f"{self.id}: {what}, {self.violations:,} violations in {self.rows:,} rows"
+        return f"{self.id}: {what}, {counted(self.violations, 'violation')} in {counted(self.rows, 'row')}"
 
 
 class Result:
@@ -109,6 +116,23 @@ class Result:
     def exit_code(self) -> int:
         return BROKEN if any(verdict.named.severity == "error" for verdict in self.broken) else 0
 
+    @property
+    def ok(self) -> bool:
+        """Whether no rule of severity error is broken: what the exit code of ``rowlaw check`` says."""
+        return self.exit_code == 0
+
+    def __bool__(self) -> bool:
+        """Whether the table is :attr:`ok`, so that ``assert rowlaw.check(table, rules)`` is a test."""
+        return self.ok
+
+    def __len__(self) -> int:
+        """The number of rules that were checked."""
+        return len(self.verdicts)
+
+    def __iter__(self) -> Iterator[Verdict]:
+        """The verdicts, in the order of the rules."""
+        return iter(self.verdicts)
+
     def __getitem__(self, id: str) -> Verdict:
         return self.verdicts[self._index(id)]
 
@@ -127,12 +151,15 @@ class Result:
     def __repr__(self) -> str:
         lines = [f"  {verdict}" for verdict in self.verdicts[:20]]
         more = [f"  ... and {len(self.verdicts) - 20:,} more"] if len(self.verdicts) > 20 else []
-        return "\n".join([f"Result: {len(self.broken)} of {len(self.verdicts)} rules broken, {self.table_rows:,} rows", *lines, *more])
+        return "\n".join([f"Result: {self._summary()}", *lines, *more])
+
+    def _summary(self) -> str:
+        return f"{len(self.broken):,} of {counted(len(self.verdicts), 'rule')} broken, {counted(self.table_rows, 'row')}"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: verdicts that are known already, those on broken rules first."""
         ordered = sorted(self.verdicts, key=lambda v: -v.violations)
-        caption = f"{len(self.broken):,} of {len(self.verdicts):,} rules broken, {self.table_rows:,} rows"
+        caption = self._summary()
         rows = [
             [v.id, "holds" if not v.violations else "broken" if v.broken else "tolerated", f"{v.violations:,}", f"{v.rows:,}", Code(v.rule)]
             for v in ordered[:SHOWN]
@@ -144,8 +171,15 @@ class Result:
         return self._clashes(id).first(limit)
 
     def side_by_side(self, id: str, limit: int = SAMPLE) -> list[Clash]:
-        """The same violations as comparisons: the values of the two rows beside each other, and where they clash."""
-        return side_by_side(self[id].rule, self.findings.first(self._index(id), limit), self.engine.nulls)
+        """Violations as comparisons: the values of the two rows beside each other, and where they clash. Those with other values than the
+        ones before, up to ``limit``."""
+        if limit <= 0:
+            return []
+        number = self._index(id)
+        # one of each row, and more than are shown: the same values again say nothing new
+        listed = self.findings.first(number, min(LOOKED_AT * limit, max(limit, MOST_LOOKED_AT)), each=1)
+        found = distinct(side_by_side(self[id].rule, listed, self.engine.nulls))
+        return found[:limit]
 
     def pairs(self, id: str) -> Iterator[pa.RecordBatch]:
         """All violations of a rule, batch by batch, with the compared values side by side; never all in memory."""
@@ -196,8 +230,10 @@ class Result:
         """The rows in most violations over all rules: ``(row, pairs)``, worst first."""
         return [(worst.row, worst.pairs) for worst in self.findings.worst(limit)]
 
-    def rows_to_remove(self, id: str, limit: int | None = None) -> Removal:
+    def rows_to_remove(self, id: str, limit: int | None = LISTED) -> Removal:
         """The fewest rows without which a rule holds, or an upper bound: their count, and the ids of the first ``limit`` of them.
+
+        ``limit=None`` brings all ids to this process.
 
         >>> from rowlaw import check
         >>> table = pa.table({"zip": [1, 1, 1], "city": ["Hoboken", "Hobken", "Hoboken"]})
@@ -206,8 +242,34 @@ class Result:
         """
         return self.findings.rows_to_remove(self._index(id), limit)
 
-    def suspects(self, limit: int | None = None) -> pa.Table:
+    def causes(self) -> Causes:
+        """The rows without which the broken rules would hold; ``print`` it.
+
+        >>> from rowlaw import check
+        >>> table = pa.table({"zip": [1, 1, 1], "city": ["Hoboken", "Hobken", "Hoboken"]})
+        >>> print(check(table, "fd (zip) -> city", progress=False).causes())
+        1 row explains all 4 violations: 1
+        """
+        return causes(self)
+
+    def to_pandas(self, id: str | None = None, *, limit: int = 1000) -> Any:
+        """Violations as a pandas frame, of one rule or of all, up to ``limit`` of each: ``rule``, ``s_row``, ``t_row``, and the values.
+
+        >>> from rowlaw import check
+        >>> table = pa.table({"zip": [1, 1], "city": ["Hoboken", "Hobken"]})
+        >>> check(table, "fd (zip) -> city", progress=False).to_pandas(limit=1).to_dict("records")
+        [{'rule': 'R1', 's_row': 0, 't_row': 1, 's_city': 'Hoboken', 't_city': 'Hobken', 's_zip': 1, 't_zip': 1}]
+        """
+        chosen = [verdict.id for verdict in self.verdicts if verdict.violations] if id is None else [id]
+        listed = gathered(self.findings, [self._clashes(one) for one in chosen], limit)
+        if importlib.util.find_spec("pandas") is None:
+            raise RowlawError("MISSING_PACKAGE", what="to_pandas", package="pandas", install="pandas")
+        return listed.to_pandas()
+
+    def suspects(self, limit: int | None = LISTED) -> pa.Table:
         """Cells that are probably wrong, worst first: more of the functional dependencies checked contradict them than confirm them.
+
+        The first ``limit`` of them; ``limit=None`` brings all of them to this process.
 
         Of the rows that agree on a left side, at least three in four must have one value for the others to be contradicted. Dependencies
         that were discovered with exceptions count only if they say much more than chance. Columns: ``row``, ``column``, ``value``,
@@ -222,7 +284,11 @@ class Result:
         return self.findings.suspects(dependencies, limit)
 
     def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None) -> int:
-        """Write all violations, or up to ``limit`` of each rule, to a file ending in .parquet, .csv or .arrow; returns their count.
+        """Write all violations, or up to ``limit`` of each rule; returns their count.
+
+        To a file ending in .parquet, .csv or .arrow, or to a new folder of Parquet files (a name without an ending, or one that ends in
+        ``/``). On the spark engine the workers write the folder, whatever its name: nothing passes this process. There a name that ends
+        in .csv or .arrow still asks for one file, which this process writes, a partition at a time.
 
         Columns: ``rule``, ``s_row``, ``t_row``, and the values of both rows in the columns that the rules compare.
         """
@@ -249,7 +315,7 @@ class Result:
                 }
                 for verdict in self.verdicts
             ],
-            **({"suspects": self.suspects(suspects).to_pylist()} if suspects else {}),
+            **({"suspects": named_records(self.suspects(suspects))} if suspects else {}),
         }
 
     def to_json(self, sample: int = SAMPLE, suspects: int = 0) -> str:

@@ -12,14 +12,17 @@ city Hoboken != Hobken True
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from rowlaw.engine.answers import compared, value_names
+from rowlaw.rules.conditions import Condition
 from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Operand, Predicate, Rule
 from rowlaw.rules.outcomes import compare
+from rowlaw.source.row_ids import named_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +50,24 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
     """Violations of a rule, listed with their values, as comparisons."""
     names = value_names(rule.columns)
     clashes = []
-    for record in listed.to_pylist():
+    for record in named_records(listed):
         values = {operand: record[names[operand]] for operand in compared(rule)}
         denial = _broken(rule, values, nulls)
         clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))
     return clashes
+
+
+def distinct(clashes: Iterable[Clash]) -> list[Clash]:
+    """The clashes whose values are not those of one before, in either order of the two rows."""
+    seen: set[Any] = set()
+    found = []
+    for clash in clashes:
+        values = [(line.left, str(line.left_value), str(line.right_value)) for line in clash.lines]
+        turned = [(left, b, a) for left, a, b in values]
+        if tuple(values) not in seen and tuple(turned) not in seen:
+            seen.add(tuple(values))
+            found.append(clash)
+    return found
 
 
 def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Denial:
@@ -62,11 +78,14 @@ def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Den
 
 
 def _holds(p: Predicate, values: dict[tuple[str, str], Any], nulls: Nulls) -> bool:
+    assert not isinstance(p.right, Condition)  # only denial constraints have conditions, and those are one denial
     a, b = (_value(operand, values) for operand in (p.left, p.right))
     return compare(a, b, unknown=nulls == "unknown").accepted_by(p.op)
 
 
 def _value(operand: Operand, values: dict[tuple[str, str], Any]) -> Any:
+    if isinstance(operand, Condition):
+        return str(operand)
     return operand.value if isinstance(operand, Constant) else values[operand.row, operand.name]
 
 
@@ -75,7 +94,8 @@ def _lines(denial: Denial, values: dict[tuple[str, str], Any]) -> list[Line]:
     lines = []
     for p in denial.predicates:
         left, right = (p.left.name, p.left.name) if p.same_column else (_label(p.left, denial), _label(p.right, denial))
-        lines.append(Line(left, _value(p.left, values), p.op.symbol, right, _value(p.right, values), only_equal or p.op != Op.EQ))
+        marked = only_equal or p.op != Op.EQ or isinstance(p.right, Condition)
+        lines.append(Line(left, _value(p.left, values), p.symbol, right, _value(p.right, values), marked))
     return lines
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Compared
 from rowlaw.relation.projections import Projections
 from rowlaw.relation.relation import Relation
-from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Predicate
+from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range, comparisons
+from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate
+from rowlaw.rules.patterns import matcher
 
 FEW_ROWS = 8  # times as many rows has a table of which only few are looked at: then no column of it is read as a whole
 
@@ -247,6 +250,8 @@ class Scales:
         if isinstance(right, Column):
             columns = self.compared(left.name, right.name)
             return rows[compare(columns.left[rows], op, columns.right[rows])]
+        if isinstance(right, Condition):
+            return self.condition(left, op, right, rows)
         place, exact = self.place(left.name, right.value)
         codes = self.relation.codes(left.name)[rows]
         if not exact:
@@ -255,6 +260,30 @@ class Scales:
                 return rows if op == Op.NE else rows[:0]
             return rows[codes < place] if op in (Op.LT, Op.LE) else rows[codes >= place]
         return rows[compare(codes, op, place)]
+
+    def condition(self, column: Column, op: Op, condition: Condition, rows: np.ndarray) -> np.ndarray:
+        """The rows among ``rows`` of which a condition on one column is true (``=``) or not (``!=``)."""
+        codes = self.relation.codes(column.name)[rows]
+        if isinstance(condition, IsNull):
+            return rows[(codes < 0) == (op == Op.EQ)]
+        if isinstance(condition, OneOf | Range):
+            every, parts = comparisons(op, condition)
+            chosen = [self.single_row(Predicate(column, o, value), rows) for o, value in parts]
+            return reduce(partial(np.intersect1d, assume_unique=True) if every else np.union1d, chosen).astype(np.int32, copy=False)
+        assert isinstance(condition, Matches)
+        accepted = self._matching(column.name, condition, codes)  # null has code -1: the last place
+        return rows[accepted[codes] == (op == Op.EQ)]
+
+    def _matching(self, name: str, condition: Matches, codes: np.ndarray) -> np.ndarray:
+        """For each code of ``codes``, and for null at the end, whether a pattern describes its value."""
+        dictionary = self.relation.dictionary(name)
+        described = matcher(condition.pattern).matches
+        found = np.zeros(len(dictionary) + 1, bool)
+        asked = np.unique(codes)
+        asked = asked[asked >= 0]
+        values = dictionary.take(pa.array(asked)).to_pylist() if len(asked) < len(dictionary) else dictionary.to_pylist()
+        found[asked] = [described(value) for value in values]
+        return found
 
     def side(self, row: str, denial: Denial, part: np.ndarray | None) -> _Side:
         """The rows that may stand for ``row`` of a rule, among those of ``part``."""
@@ -267,7 +296,7 @@ class Scales:
                 continue
             if len(rows) == 1:
                 filters.append(p)
-                single += p.columns
+                single += () if isinstance(p.right, IsNull) else p.columns
             else:
                 compared += [o.name for o in (p.left, p.right) if isinstance(o, Column) and o.row == row]
         start = self.projections.rows(denial.columns) if self.projections is not None else self.relation.all_rows
@@ -294,7 +323,7 @@ def compile_rule(denial: Denial, scales: Scales, left: np.ndarray | None = None,
     t_side = s_side if denial.arity == 1 else scales.side("t", denial, right)
     found: list[Comparison] = []
     for p in denial.predicates:
-        if len(p.rows) == 2 and not isinstance(p.right, Constant):
+        if len(p.rows) == 2 and isinstance(p.right, Column):
             a, b = p.left.name, p.right.name
             found.append(Comparison(p, scales.compared(a, b), p.op, a in scales.unknown, b in scales.unknown))
     by_class = {

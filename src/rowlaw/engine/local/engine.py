@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.engine.answers import EVERY_PAIR, Side, Sides
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Side, Sides
 from rowlaw.engine.choose import ASKED_FOR_LOCAL, Choice
 from rowlaw.engine.local import contexts
 from rowlaw.engine.local.contexts import Contexts
 from rowlaw.engine.local.findings import LocalFindings
 from rowlaw.engine.local.neighbours import neighbours
+from rowlaw.engine.local.profile import column_profile
 from rowlaw.engine.local.rows import Part, RowEngine
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.engine.local.tasks import ALL
@@ -63,6 +64,13 @@ class LocalEngine(RowEngine):
     def skipped(self) -> Mapping[str, RowlawError]:
         return self.relation.skipped
 
+    @property
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        return {column.name: column.arrow_type for column in self.relation.columns}
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        return [column_profile(self.relation, name, top) for name in columns]
+
     @cached_property
     def known_rows(self) -> KnownRows:
         return KnownRows.of_relation(self.relation, self.nulls)
@@ -104,6 +112,14 @@ class LocalEngine(RowEngine):
 
     def sample(self) -> Relation:
         return self.relation
+
+    @property
+    def sample_is_whole(self) -> bool:
+        return True
+
+    @property
+    def on_sample(self) -> LocalEngine:
+        return self
 
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
         rows = np.unique(np.linspace(0, self.rows - 1, min(limit, self.rows)).astype(np.int64)) if self.rows else np.zeros(0, np.int64)

@@ -16,6 +16,7 @@ from rowlaw.engine.local.rows import Found, Part, RowEngine
 from rowlaw.engine.local.suspects import suspects
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
+from rowlaw.source.row_ids import row_names
 from rowlaw.spark.jobs import frame_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 1 << 18  # violations of a record batch
 PAIRS_PER_TASK = 5_000_000  # violations that one Spark task lists
 MOST_TASKS = 4_096
+SHORT = 64 << 20  # bytes of codes: what Spark does with a smaller table is done soon
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,11 @@ class LocalFindings:
         for some in self.engine.groups(self.checked[rule], self.part):
             yield _group_batch(self._relation, some.s.rows, some.s.starts, (some.t.rows, some.t.starts))
 
-    def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
-        from rowlaw.spark.session import session as any_session
+    def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> None:
+        """No worker has the rows: they are written here, from :meth:`batches`."""
 
-        spark = session or self.engine.session or any_session()
+    def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
+        spark = self._session(session)
         # The frame may outlive this object and the relation's files: it gets files of its own.
         kept = RowEngine(self._relation.kept(), self.engine.nulls)
         kept.ship(spark)
@@ -90,9 +93,7 @@ class LocalFindings:
         return spark.range(0, tasks, 1, tasks).mapInArrow(work, _spark_schema(work.schema))
 
     def rows(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
-        from rowlaw.spark.session import session as any_session
-
-        spark = session or self.engine.session or any_session()
+        spark = self._session(session)
         labels = self._relation.row_labels(np.zeros(0, np.int32)).type
         schema = pa.schema([("row", labels), ("rule", pa.string()), ("pairs", pa.int64())])
         tables = [schema.empty_table()]
@@ -102,10 +103,8 @@ class LocalFindings:
         return frame_of(spark, _for_spark(pa.concat_tables(tables))).orderBy("pairs", ascending=False)
 
     def flagged(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
-        from rowlaw.spark.session import session as any_session
-
         if self.engine.origin is not None:  # only some of its columns were brought here
-            return self.engine.origin.flagged(self.rows(ids, session).select("row", "rule"))
+            return self.engine.origin.flagged(self.rows(ids, session).select("row", "rule"), self._relation)
         broken: dict[int, list[str]] = {}
         for id, found in zip(ids, self.found, strict=True):
             for row in found.rows.tolist():
@@ -115,7 +114,7 @@ class LocalFindings:
         row, flags = (_free(name, names) for name in ("row", "broken_rules"))
         rules = pa.array([sorted(broken.get(i, ())) for i in range(relation.rows)], pa.list_(pa.string()))
         table = relation.decode().append_column(row, relation.row_labels(relation.all_rows)).append_column(flags, rules)
-        return frame_of(session or self.engine.session or any_session(), _for_spark(table))
+        return frame_of(self._session(session), _for_spark(table))
 
     def worst(self, limit: int, columns: Sequence[str] = ()) -> list[WorstRow]:
         tally = np.zeros(self._relation.rows, np.int64)
@@ -129,7 +128,7 @@ class LocalFindings:
             some = np.concatenate((above, tied[: limit - len(above)]))
         some = some[np.lexsort((some, -tally[some]))]
         values = self._relation.decode(some, columns).to_pylist() if len(columns) else [{}] * len(some)
-        labels = self._relation.row_labels(some).to_pylist()
+        labels = row_names(self._relation.row_labels(some))
         return [
             WorstRow(label, int(tally[row]), self._pairs_of(row), tuple(record[name] for name in columns))
             for row, label, record in zip(some.tolist(), labels, values, strict=True)
@@ -137,13 +136,18 @@ class LocalFindings:
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
         removed = rows_to_remove(self.engine, self.checked[rule], self.found[rule])
-        return Removal(len(removed), removed.exact, tuple(self._relation.row_labels(removed.rows[:limit]).to_pylist()))
+        return Removal(len(removed), removed.exact, tuple(row_names(self._relation.row_labels(removed.rows[:limit]))))
 
     def suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
         return suspects(self.engine, rules, limit)
 
     def close(self) -> None:
         self._relation.close()
+
+    def _session(self, given: SparkSession | None) -> SparkSession:
+        from rowlaw.spark.session import session as any_session
+
+        return given or self.engine.session or any_session(short=self._relation.nbytes < SHORT)
 
     @property
     def _relation(self) -> Relation:
@@ -253,8 +257,13 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 def _for_spark(table: pa.Table) -> pa.Table:
     """Spark takes text with 32-bit offsets only; a batch is small enough for them."""
-    fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(fields))
+    return table.cast(pa.schema([pa.field(f.name, _spark_type(f.type)) for f in table.schema]))
+
+
+def _spark_type(dtype: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(dtype):  # an id of several columns
+        return pa.struct([pa.field(f.name, _spark_type(f.type)) for f in dtype])
+    return pa.string() if pa.types.is_large_string(dtype) else dtype
 
 
 def _spark_schema(schema: pa.Schema) -> Any:

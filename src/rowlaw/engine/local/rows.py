@@ -53,8 +53,8 @@ class Found:
 class Origin(Protocol):
     """Where the rows of a relation came from, if only some of their columns were brought."""
 
-    def flagged(self, broken: DataFrame) -> DataFrame:
-        """The whole table, with what each row is called and the rules that it breaks."""
+    def flagged(self, broken: DataFrame, relation: Relation) -> DataFrame:
+        """The whole table, with what each row is called and the rules that it breaks; ``relation``: what was brought of it."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ class RowEngine:
         """
         denials = _numbered(rules)
         compiled = finished(lambda: [compile_rule(d, self._scales, part.left, part.right) for _, d in denials], stop)
-        workers = self.workers_for(sum(map(seconds, compiled)))
+        workers = self.workers or DriverThreads()  # counting is near-linear: sending the table to others would take longer
+        if workers.session is not None:
+            self.ship(workers.session)
         tasks = counting_tasks(denials, compiled, workers.slots)
         counting = Counting(self._scales, part, per_row, stop=stop)
         totals = [0] * len(rules)

@@ -42,7 +42,7 @@ class RelationStatistics:
         return self.relation.rows
 
     @property
-    def row_id(self) -> str | None:
+    def row_id(self) -> tuple[str, ...]:
         return self.relation.row_id
 
     @property

@@ -14,7 +14,8 @@ from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.roles import Scope, may_be, meeting_value
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.table import SparkTable
-from rowlaw.rules.model import Column, Constant, Op, Predicate
+from rowlaw.rules.conditions import Condition, OneOf, Range, comparisons
+from rowlaw.rules.model import Constant, Op, Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -29,6 +30,9 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
 
     found = f.lit(True)
     for p in predicates:
+        if isinstance(p.right, Condition):
+            found = found & condition_of_row(table, frame, p, p.right)
+            continue
         arrow_type = table.arrow_types[table.own_name(p.left.name)]
         if not in_spark(table, [p]):
             found = found & expressions.holds_in_python(p, frame, arrow_type, table.nulls)
@@ -38,21 +42,13 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
     return found
 
 
-def with_itself(shape: Shape) -> tuple[Predicate, ...] | None:
-    """The predicates that make a row a violation together with itself; None if no row can be one."""
-    own: list[Predicate] = [*shape.s_filters, *(_of_s(p) for p in shape.t_filters)]
-    for p in shape.between:
-        if p.same_column:
-            if not p.op & Op.EQ:
-                return None
-            continue  # true where the value is known, which the sides ask for
-        own.append(_of_s(p))
-    return tuple(own)
-
-
-def _of_s(p: Predicate) -> Predicate:
-    right = Column("s", p.right.name) if isinstance(p.right, Column) else p.right
-    return Predicate(Column("s", p.left.name), p.op, right)
+def condition_of_row(table: SparkTable, frame: DataFrame, p: Predicate, condition: Condition) -> SparkColumn:
+    """Whether a condition is true (``=``) or not (``!=``) of one row. Lists and ranges are comparisons."""
+    if isinstance(condition, OneOf | Range):
+        every, parts = comparisons(p.op, condition)
+        each = [true_of_row(table, frame, [Predicate(p.left, op, value)]) for op, value in parts]
+        return reduce(_and if every else _or, each)
+    return expressions.condition(condition, p.op == Op.NE, frame[p.left.name], table.nulls)
 
 
 def exact(column: SparkColumn, rows: int) -> SparkColumn:
@@ -88,6 +84,10 @@ def groups(table: SparkTable, frame: DataFrame, shape: Shape) -> DataFrame:
 
 def _and(a: SparkColumn, b: SparkColumn) -> SparkColumn:
     return a & b
+
+
+def _or(a: SparkColumn, b: SparkColumn) -> SparkColumn:
+    return a | b
 
 
 def simple(shape: Shape) -> bool:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from rowlaw.rules.conditions import Condition, IsNull, Matches
 from rowlaw.rules.model import Column as Operand
 from rowlaw.rules.model import Constant, Nulls, Op, Predicate, TypeClass
+from rowlaw.rules.patterns import matcher
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -100,7 +102,25 @@ def holds_in_python(p: Predicate, frame: DataFrame, arrow_type: pa.DataType, nul
 
     if isinstance(p.right, Constant):
         return f.udf(lambda left: outcome(left, value), "boolean", useArrow=False)(frame[p.left.name])
+    assert isinstance(p.right, Operand)
     return f.udf(outcome, "boolean", useArrow=False)(frame[p.left.name], frame[p.right.name])
+
+
+def condition(wanted: Condition, negated: bool, column: Column, nulls: Nulls) -> Column:
+    """Whether ``is null`` or ``matches`` is true of a value (not true, if ``negated``). Never null.
+
+    Patterns are matched by Python, in linear time: a pattern can keep Java's regular expressions busy for years.
+    """
+    from pyspark.sql import functions as f
+
+    if isinstance(wanted, IsNull):
+        return column.isNotNull() if negated else column.isNull()
+    assert isinstance(wanted, Matches)
+    pattern = wanted.pattern
+    described = f.udf(lambda text: text is not None and matcher(pattern).matches(text), "boolean", useArrow=False)(column)
+    if not negated:
+        return described
+    return ~described if nulls == "equal" else column.isNotNull() & ~described
 
 
 def comparable_in_spark(p: Predicate, arrow_types: dict[str, pa.DataType]) -> bool:
@@ -111,7 +131,7 @@ def comparable_in_spark(p: Predicate, arrow_types: dict[str, pa.DataType]) -> bo
         if left.equals(right):
             return True
         return (pa.types.is_integer(left) and pa.types.is_integer(right)) or (pa.types.is_floating(left) and pa.types.is_floating(right))
-    return _literal_fits(p.right, left)
+    return isinstance(p.right, Constant) and _literal_fits(p.right, left)
 
 
 def _literal_fits(constant: Constant, arrow_type: pa.DataType) -> bool:

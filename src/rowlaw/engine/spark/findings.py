@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import io
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from rowlaw.engine.answers import Removal, WorstRow, value_names
-from rowlaw.engine.spark.count import Counted, Part, parts_of
+from rowlaw.engine.answers import Removal, WorstRow, compared, value_names
 from rowlaw.engine.spark.first import first_violations
 from rowlaw.engine.spark.involved import rows_involved
 from rowlaw.engine.spark.listed import pairs_of, violations
+from rowlaw.engine.spark.plan import Counted
+from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.removal import rows_to_remove
 from rowlaw.engine.spark.suspects import suspects
 from rowlaw.engine.spark.table import ROW
 from rowlaw.engine.spark.view import View
-from rowlaw.rules.model import FunctionalDependency, Rule
+from rowlaw.engine.spark.write import write_parquet
+from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
+from rowlaw.source.row_ids import row_name
+from rowlaw.spark.jobs import job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+PAIRS_PER_PART = 1 << 20  # violations of a partition that this process holds at once when they are streamed
+MOST_PARTS = 4_096
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,10 @@ class SparkCount:
 
     @cached_property
     def rows(self) -> int:
-        if self.known_rows is not None:
-            return self.known_rows
-        return int(self.findings.involved(self.rule).count()) if self.pairs else 0
+        if self.known_rows is not None or not self.pairs:
+            return self.known_rows or 0
+        with self.findings.job("count the rows that take part in violations"):
+            return int(self.findings.involved(self.rule).count())
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,6 @@ class SparkFindings:
     view: View
     checked: tuple[Rule, ...]
     counted: Mapping[int, Counted]
-    _parts: dict[int, list[Part]] = field(default_factory=dict, repr=False)
     _involved: dict[int, DataFrame] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -60,13 +69,18 @@ class SparkFindings:
     def _rows(self) -> DataFrame:
         return self.view.table.labelled
 
+    def job(self, description: str) -> AbstractContextManager[None]:
+        """Whatever fails inside is the named error JOB_FAILED."""
+        return job(self.view.table.session, description)
+
     def involved(self, rule: int) -> DataFrame:
         """The rows that take part in violations of a rule, and in how many."""
         if rule not in self._involved:
             if self.counts[rule].pairs:
                 safe = [self.view.table.safe(denial) for denial in self.checked[rule].denials]
                 parts = [part for denial in safe for part in parts_of(self.view, rule, denial)]
-                self._involved[rule] = self.view.table.keeper.cache(rows_involved(self.view, self._rows, parts))
+                with self.job(f"plan the rows that take part in violations of {self.checked[rule]}"):
+                    self._involved[rule] = self.view.table.keeper.cache(rows_involved(self.view, self._rows, parts))
             else:
                 self._involved[rule] = self._rows.selectExpr(ROW, "cast(0 as bigint) as pairs").limit(0)
         return self._involved[rule]
@@ -74,51 +88,96 @@ class SparkFindings:
     @property
     def rows_involved(self) -> int:
         frames = [self.involved(rule).select(ROW) for rule, count in enumerate(self.counts) if count.pairs]
-        return int(reduce(lambda a, b: a.union(b), frames).distinct().count()) if frames else 0
+        if not frames:
+            return 0
+        with self.job("count the rows that take part in violations"):
+            return int(reduce(lambda a, b: a.union(b), frames).distinct().count())
 
     def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
-        return first_violations(self.view, self._rows, self.involved(rule), self.checked[rule], limit, each)
+        with self.job(f"first violations of {self.checked[rule]}"):
+            return first_violations(self.view, self._rows, self.involved(rule), self.checked[rule], limit, each)
 
     def schema(self, columns: Sequence[str]) -> pa.Schema:
-        return self._all_pairs(None, columns).limit(0).toArrow().schema
+        with self.job("schema of the violations"):
+            return self._all_pairs(None, columns).limit(0).toArrow().schema
 
     def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
         schema = self.schema(columns)
         for rule in rules:
             if self.counts[rule].pairs:
                 listed = self._all_pairs(rule, columns)
-                for some in _in_turn(listed if limit is None else listed.limit(limit)):
-                    yield rule, pa.record_batch([pa.array([r[i] for r in some], f.type) for i, f in enumerate(schema)], schema=schema)
+                listed = self._in_parts(listed, rule) if limit is None else listed.limit(limit)
+                for batch in self._in_turn(listed, f"violations of {self.checked[rule]}"):
+                    yield rule, batch.cast(schema)
 
     def groups(self, rule: int) -> Iterator[pa.RecordBatch]:
         """Rows with their partners: on Spark a group is one ``s`` row."""
         from pyspark.sql import functions as f
 
         listed = self._all_pairs(rule, ())
-        partners = listed.groupBy("s_row").agg(f.collect_list("t_row").alias("t_rows"))
-        for some in _in_turn(partners):
-            yield pa.record_batch([pa.array([[r[0]] for r in some]), pa.array([list(r[1]) for r in some])], names=["s_rows", "t_rows"])
+        if about_single_rows(self.checked[rule]):
+            partners = listed.select(f.array("s_row").alias("s_rows"), f.when(f.lit(False), f.array("t_row")).alias("t_rows"))
+        else:
+            grouped = listed.groupBy("s_row").agg(f.collect_list("t_row").alias("t_rows"))
+            partners = grouped.select(f.array("s_row").alias("s_rows"), "t_rows")
+        yield from self._in_turn(partners, f"groups of violations of {self.checked[rule]}")
 
-    def _all_pairs(self, rule: int | None, columns: Sequence[str]) -> DataFrame:
-        """All violations of a rule: both rows' values in ``columns``. None: no violations."""
+    def _in_parts(self, listed: DataFrame, rule: int) -> DataFrame:
+        """The violations of a rule in partitions that this process can hold one after the other."""
+        parts = -(-self.counts[rule].pairs // PAIRS_PER_PART)
+        return listed.repartition(min(parts, MOST_PARTS)) if parts > 1 else listed
+
+    def _in_turn(self, frame: DataFrame, description: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a frame, partition after partition, as Arrow has them: collected timestamps would change their time zone."""
+        packed = iter(frame.mapInArrow(_packed, "batch binary").toLocalIterator(prefetchPartitions=True))
+        while True:
+            with self.job(description):
+                row = next(packed, None)
+            if row is None:
+                return
+            yield from pa.ipc.open_stream(row[0])
+
+    def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> int:
+        from pyspark.sql import functions as f
+
+        columns = sorted({column for rule in rules for column in self.checked[rule].columns})
+        frames = [self._all_pairs(None, columns).select(f.lit("").alias("rule"), "*")]
+        broken = {rule: id for rule, id in rules.items() if self.counts[rule].pairs}
+        with self.job(f"write violations to {path}"):
+            for rule, id in broken.items():
+                listed = self._all_pairs(rule, columns, compared(self.checked[rule])).select(f.lit(id).alias("rule"), "*")
+                frames.append(listed if limit is None else listed.limit(limit))
+            write_parquet(reduce(lambda a, b: a.union(b), frames), path)
+        return sum(self.counts[rule].pairs if limit is None else min(limit, self.counts[rule].pairs) for rule in broken)
+
+    def _all_pairs(self, rule: int | None, columns: Sequence[str], shown: Collection[tuple[str, str]] | None = None) -> DataFrame:
+        """All violations of a rule: both rows' values in ``columns``; of the values not in ``shown``, null. None: no violations."""
         from pyspark.sql import functions as f
 
         table, names = self.view.table, value_names(columns)
         denials = [table.safe(d) for d in self.checked[rule].denials] if rule is not None else []
-        frames = [pairs_of(self.view, self._rows, denial, columns) for denial in denials]
-        frames = frames or [pairs_of(self.view, self._rows.limit(0), None, columns)]
+        sent = [column for column in columns if shown is None or any(column == own for _, own in shown)]
+        frames = [pairs_of(self.view, self._rows, denial, sent) for denial in denials]
+        frames = frames or [pairs_of(self.view, self._rows.limit(0), None, sent)]
         listed = reduce(lambda a, b: a.unionByName(b), frames)
-        chosen = [f.col(f"{row}_{table.names[column]}").alias(name) for (row, column), name in names.items()]
-        return listed.select("s_row", "t_row", *chosen)
+        types = dict(self._rows.dtypes)
+        chosen = [
+            (f.col(f"{row}_{safe}") if shown is None or (row, column) in shown else f.lit(None).cast(types[safe])).alias(name)
+            for (row, column), name in names.items()
+            for safe in (table.names[column],)
+        ]
+        return listed.select(table.shown_id("s_row"), table.shown_id("t_row"), *chosen)
 
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:  # noqa: ARG002 - the table has one
-        return violations(self.view, self._rows, self.checked[rule], id)
+        with self.job(f"plan the violations of {self.checked[rule]}"):
+            return violations(self.view, self._rows, self.checked[rule], id)
 
     def rows(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:  # noqa: ARG002 - the table has one
         from pyspark.sql import functions as f
 
-        frames = [self.involved(rule).select(ROW, f.lit(id).alias("rule"), "pairs") for rule, id in enumerate(ids)]
-        frames = frames or [self._rows.selectExpr(ROW, "'' as rule", "cast(0 as bigint) as pairs").limit(0)]
+        shown = self.view.table.shown_id()
+        frames = [self.involved(rule).select(shown, f.lit(id).alias("rule"), "pairs") for rule, id in enumerate(ids)]
+        frames = frames or [self._rows.select(shown, f.lit("").alias("rule"), f.lit(0).cast("bigint").alias("pairs")).limit(0)]
         return reduce(lambda a, b: a.unionByName(b), frames).orderBy(f.desc("pairs"))
 
     def flagged(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
@@ -131,40 +190,43 @@ class SparkFindings:
         if not broken or limit < 1:
             return []
         tagged = [self.involved(rule).select(ROW, "pairs", f.lit(rule).alias("rule")) for rule in broken]
-        together = reduce(lambda a, b: a.union(b), tagged)
-        sums = together.groupBy(ROW).agg(f.sum("pairs").alias("pairs")).orderBy(f.desc("pairs"), f.asc(ROW)).limit(limit)
-        worst = [(r[ROW], r["pairs"]) for r in sums.collect()]
-        ids = [row for row, _ in worst]
-        pairs_of: dict[Any, dict[int, int]] = {row: {} for row in ids}
-        for r in together.where(f.col(ROW).isin(ids)).collect():
-            pairs_of[r[ROW]][r["rule"]] = int(r["pairs"])
+        sums = reduce(lambda a, b: a.union(b), tagged).groupBy(ROW)
+        told = sums.agg(f.sum("pairs").alias("pairs"), f.collect_list(f.struct("rule", "pairs")).alias("rules"))
+        order = (f.desc("pairs"), f.asc(ROW))
+        top = told.orderBy(*order).limit(limit)
         safe = [self.view.table.names[c] for c in columns]
-        values = {r[0]: tuple(r[1:]) for r in _records(self._rows.where(f.col(ROW).isin(ids)).select(ROW, *safe))}
-        return [WorstRow(row, int(pairs), pairs_of[row], values[row]) for row, pairs in worst]
+        if safe:
+            top = self._rows.select(ROW, *safe).join(f.broadcast(top), ROW).orderBy(*order)
+        shown = top.select(self.view.table.shown_id(), "pairs", "rules", *safe)
+        with self.job("rows in most violations"):
+            found = shown.toArrow().to_pylist()
+        return [
+            WorstRow(
+                row_name(record[ROW]),
+                int(record["pairs"]),
+                {r["rule"]: int(r["pairs"]) for r in sorted(record["rules"], key=lambda r: r["rule"])},
+                tuple(record[name] for name in safe),
+            )
+            for record in found
+        ]
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
-        return rows_to_remove(self.view, self._rows, self.checked[rule], self.counts[rule].pairs, self.involved(rule), limit)
+        with self.job(f"rows to remove for {self.checked[rule]}"):
+            return rows_to_remove(self.view, self._rows, self.checked[rule], self.counts[rule].pairs, self.involved(rule), limit)
 
     def suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
-        return suspects(self.view, self._rows, rules, limit)
+        with self.job("cells that are probably wrong"):
+            return suspects(self.view, self._rows, rules, limit)
 
     def close(self) -> None:
         self._involved.clear()
         self.view.table.keeper.close()
 
 
-def _records(frame: DataFrame) -> list[tuple[Any, ...]]:
-    """The rows of a small frame, as Arrow has their values."""
-    return [tuple(record.values()) for record in frame.toArrow().to_pylist()]
-
-
-def _in_turn(frame: DataFrame, size: int = 1 << 14) -> Iterator[list[Any]]:
-    """The rows of a frame, partition after partition, so many at a time."""
-    waiting: list[Any] = []
-    for row in frame.toLocalIterator(prefetchPartitions=True):
-        waiting.append(row)
-        if len(waiting) == size:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each batch as one binary value."""
+    for batch in batches:
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.record_batch([pa.array([sink.getvalue()], pa.binary())], names=["batch"])

@@ -11,11 +11,13 @@ import pyarrow as pa
 
 from rowlaw.engine.answers import EVERY_PAIR, Side, Sides, value_names
 from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.engine.spark.row_order import in_order_of_ids, without_row
 from rowlaw.engine.spark.table import NEW, ROW
 from rowlaw.engine.spark.view import View
 from rowlaw.engine.spark.worker import Batches
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.rules.model import Denial, Nulls, Rule, about_single_rows
+from rowlaw.source.row_ids import named_records
 from rowlaw.spark.jobs import settle
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class PartnersTask:
             rows = pa.Table.from_batches([batch]).cast(self.given.schema)
             for key, partners in self._found(rows):
                 some = [*kept.get(key, []), partners]
-                kept[key] = [pa.concat_tables(some).sort_by(ROW).slice(0, self.limit)]
+                kept[key] = [in_order_of_ids(pa.concat_tables(some)).slice(0, self.limit)]
         for (denial, rank, as_s), (partners,) in kept.items():
             facts = [pa.repeat(pa.scalar(value), partners.num_rows) for value in (denial, rank, as_s)]
             names = ["denial", "rank", "as_s", *partners.column_names]
@@ -59,7 +61,7 @@ class PartnersTask:
                 for as_s in (True, False):
                     others = [t if as_s else s for s, t in pairs if (s if as_s else t) == rank]
                     partners = together.take(pa.array([o for o in others if o >= own], pa.int64()))
-                    partners = partners.filter(pa.compute.not_equal(partners.column(ROW), self.given.column(ROW)[rank]))
+                    partners = without_row(partners, self.given.column(ROW)[rank])
                     if partners.num_rows:
                         yield (number, rank, as_s), partners
 
@@ -78,12 +80,11 @@ def first_violations(view: View, rows: DataFrame, involved: DataFrame, rule: Rul
 
     table = view.table
     safe = [*(table.names[c] for c in rule.columns), *([NEW] if view.scope else [])]
-    worst = [r[ROW] for r in involved.orderBy(f.desc("pairs"), f.asc(ROW)).limit(max(limit, 1)).collect()] if limit > 0 else []
-    held = rows.select(ROW, *safe).where(f.col(ROW).isin(worst)).toArrow() if worst else rows.select(ROW, *safe).limit(0).toArrow()
-    order = {row: i for i, row in enumerate(worst)}
-    given = held.take(pa.array(sorted(range(held.num_rows), key=lambda i: order[held.column(ROW)[i].as_py()]), pa.int64()))
+    order = (f.desc("pairs"), f.asc(ROW))
+    worst = f.broadcast(involved.select(ROW, "pairs").orderBy(*order).limit(max(limit, 0)))
+    given = rows.select(ROW, *safe).join(worst, ROW).orderBy(*order).select(ROW, *safe).toArrow()
     single = about_single_rows(rule)
-    pairs = [(row, row) for row in given.to_pylist()[:limit]] if single else _chosen(view, rows, given, rule, limit, each)
+    pairs = [(row, row) for row in named_records(given)[:limit]] if single else _chosen(view, rows, given, rule, limit, each)
     return _table(view, rule, pairs, given.schema, single)
 
 
@@ -97,13 +98,13 @@ def _chosen(view: View, rows: DataFrame, given: pa.Table, rule: Rule, limit: int
     names = given.column_names
     schema = ", ".join([SCHEMA, *(f"{name} {types[name]}" for name in names)])
     # by Arrow: collected timestamps would be in the time zone of this process
-    found = rows.select(*names).mapInArrow(task, schema).toArrow().to_pylist()
+    found = named_records(rows.select(*names).mapInArrow(task, schema).toArrow())
     partners: dict[int, dict[int, dict[bool, list[dict[str, Any]]]]] = {}
     for row in found:
         of_denial = partners.setdefault(row["rank"], {}).setdefault(row["denial"], {})
         of_denial.setdefault(row["as_s"], []).append({name: row[name] for name in names})
     chosen: dict[tuple[Any, Any], tuple[Any, Any]] = {}
-    for rank, record in enumerate(given.to_pylist()):
+    for rank, record in enumerate(named_records(given)):
         enough = limit if each is None else min(limit, len(chosen) + each)
         for s, t in _in_order(record, partners.get(rank, {})):
             if (t[ROW], s[ROW]) not in chosen:
@@ -125,10 +126,11 @@ def _in_order(record: Any, partners: dict[int, dict[bool, list[dict[str, Any]]]]
 def _table(view: View, rule: Rule, pairs: Sequence[tuple[Any, Any]], schema: pa.Schema, single: bool) -> pa.Table:
     """Pairs of records as a table; where rows have no numbers, they are numbered as they come."""
     names = value_names(rule.columns)
-    numbered = view.table.row_id is None
-    columns: dict[str, Any] = {"s_row": pa.array([s[ROW] for s, _ in pairs], schema.field(ROW).type)}
+    numbered = not view.table.row_id
+    ids = view.table.shown_id_type(schema.field(ROW).type)
+    columns: dict[str, Any] = {"s_row": pa.array([s[ROW] for s, _ in pairs], ids)}
     if not single:
-        columns["t_row"] = pa.array([t[ROW] for _, t in pairs], schema.field(ROW).type)
+        columns["t_row"] = pa.array([t[ROW] for _, t in pairs], ids)
     for (row, column), name in names.items():
         safe = view.table.names[column]
         columns[name] = pa.array([(s if row == "s" else t)[safe] for s, t in pairs], schema.field(safe).type)

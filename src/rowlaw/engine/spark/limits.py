@@ -1,21 +1,125 @@
-"""How much work goes into one task, and when a plan pays. All numbers that the plans choose by are here."""
+"""How much work goes into one task, and when a plan pays. All numbers that the plans choose by are here.
+
+A Python task holds the rows of its partition in Arrow, encodes them and counts. How many rows that may be follows from the memory that the
+session gives a Python worker (:func:`limits_of`).
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rowlaw.spark.jobs import SparkTasks, cores
+from rowlaw.spark.session import machine_memory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UNKNOWN_TASK_BYTES = 128 << 20  # Arrow data of a task where the session does not tell its memory: a worker of 768 MiB
+MOST_TASK_BYTES = 256 << 20  # more saves no time, and a worker stays near 1 GiB
+LEAST_TASK_BYTES = 8 << 20
+WORKER_BYTES = 256 << 20  # of a Python worker without rows: the interpreter, NumPy, Arrow, Numba
+TASK_COPIES = 4  # Arrow data, and about three times as much to encode and count it
+LOCAL_SHARE = 0.5  # of the machine's memory beside the Java heap that Python workers of a local session may take together
+OVERHEAD_FACTOR, LEAST_OVERHEAD = 0.1, 384 << 20  # Spark's defaults of spark.executor.memoryOverheadFactor and its minimum
+KUBERNETES_FACTOR = 0.4  # Spark's default there for programs in Python
+EXECUTOR_MEMORY = 1 << 30  # Spark's default of spark.executor.memory
 
 
 @dataclass(frozen=True, slots=True)
 class SparkLimits:
     """Limits of the plans. Tests set them so low that small tables go through every plan."""
 
-    task_bytes: int = 192 << 20  # Arrow data of one Python task; encoding and counting take about three times as much
+    task_bytes: int = UNKNOWN_TASK_BYTES  # Arrow data of one Python task
     group_share: float = 1.0  # a group with more rows than this share of a task's rows is cut by buckets
     histogram_cells: int = 1 << 20  # cells of the histogram of buckets that the driver sums up
     sample_rows: int = 50_000  # rows that large groups and borders of buckets are estimated from
+    learnt_rows: int = 60_000  # rows that discovery takes evidence from, at most about so many
     buckets: int = 64  # of each compared column, at most
+    fold_share: float = 0.2  # distinct rows of a fold, as a share of the table's rows: more are not worth the way
     driver_bytes: int = 256 << 20  # encoded columns that may be brought to the driver (DESIGN 4.6)
 
 
 ROW_OVERHEAD = 16  # bytes of a row in Arrow beside its values: role, number, offsets
 VALUE_BYTES = {"number": 8, "boolean": 1, "date": 4, "timestamp": 8, "text": 24}  # bytes of a value in Arrow; texts on average
+
+
+def limits_of(session: SparkSession) -> SparkLimits:
+    """The limits for the workers of a session; what it does not tell is assumed."""
+    settings = _settings(session)
+    with suppress(Exception):  # a setting that is no number, a platform that hides its own
+        return SparkLimits(task_bytes=task_bytes(settings, SparkTasks(session).slots))
+    return SparkLimits()
+
+
+def _settings(session: SparkSession) -> Callable[[str], str | None]:
+    def get(name: str) -> str | None:
+        with suppress(Exception):  # managed platforms refuse some settings
+            return session.conf.get(name, None)
+        return None
+
+    return get
+
+
+def task_bytes(get: Callable[[str], str | None], slots: int) -> int:
+    """Arrow data of one Python task, from Spark's settings; ``slots``: tasks that run at once in the whole session.
+
+    >>> task_bytes({"spark.master": "yarn", "spark.executor.memoryOverhead": "4g", "spark.executor.cores": "4"}.get, 40) >> 20
+    192
+    """
+    memory = worker_memory(get, slots)
+    if memory is None:
+        return UNKNOWN_TASK_BYTES
+    return min(max((memory - WORKER_BYTES) // TASK_COPIES, LEAST_TASK_BYTES), MOST_TASK_BYTES)
+
+
+def worker_memory(get: Callable[[str], str | None], slots: int) -> int | None:
+    """Bytes that one Python worker may take; None where the settings do not tell.
+
+    What is set for Python (``spark.executor.pyspark.memory``), else the memory of an executor beside its Java heap, else, in a local
+    session, a share of the machine's; divided by the tasks that an executor runs at once.
+    """
+    master = get("spark.master")
+    if master is None:  # a managed platform, which has its own limits
+        return None
+    local = re.fullmatch(r"local(?:\[(\d+|\*)(?:,.*)?\])?", master)
+    at_once = get("spark.executor.cores")
+    tasks = int(at_once) if at_once else _local_cores(local[1]) if local else _cores_by_default(master, slots)
+    python = get("spark.executor.pyspark.memory")
+    if python is not None:
+        return _bytes(python) // max(1, tasks)
+    if local:
+        heap = _bytes(get("spark.driver.memory") or "1g")
+        return int(max(0, machine_memory() - heap) * LOCAL_SHARE) // max(1, tasks)
+    overhead = get("spark.executor.memoryOverhead")
+    if overhead is not None:
+        return _bytes(overhead) // max(1, tasks)
+    heap = _bytes(get("spark.executor.memory") or str(EXECUTOR_MEMORY >> 20))
+    factor = float(get("spark.executor.memoryOverheadFactor") or (KUBERNETES_FACTOR if master.startswith("k8s") else OVERHEAD_FACTOR))
+    return max(int(heap * factor), LEAST_OVERHEAD) // max(1, tasks)
+
+
+def _local_cores(named: str | None) -> int:
+    """Tasks of a local session: ``local``, ``local[4]``, ``local[*]``."""
+    return 1 if named is None else cores() if named == "*" else int(named)
+
+
+def _cores_by_default(master: str, slots: int) -> int:
+    """Cores of an executor where no setting says so: one, except on a standalone cluster, where it takes all that a machine has."""
+    in_one_process = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*(\d+)\s*,\s*\d+\s*\]", master)
+    if in_one_process:
+        return int(in_one_process[1])
+    return slots if master.startswith("spark://") else 1
+
+
+def _bytes(setting: str) -> int:
+    """A size as Spark writes it; a number alone is in MiB.
+
+    >>> _bytes("2g") == 2 << 30, _bytes("512") == 512 << 20, _bytes("1024kb") == 1 << 20
+    (True, True, True)
+    """
+    number, unit = re.fullmatch(r"\s*(\d+)\s*([bkmgtp]?)b?\s*", setting.lower()).groups()  # type: ignore[union-attr]
+    return int(number) << {"b": 0, "k": 10, "m": 20, "": 20, "g": 30, "t": 40, "p": 50}[unit]

@@ -30,21 +30,21 @@ def rows_to_remove(view: View, rows: DataFrame, rule: Rule, pairs: int, involved
         return Removal(0, exact=True, first=())
     table = view.table
     if about_single_rows(rule):
-        return _removal(involved.select(ROW), limit, exact=True)
+        return _removal(view, involved.select(ROW), limit, exact=True)
     broken = rows.join(involved.select(ROW), ROW, "left_semi")
     match rule:
         case Key(columns):
-            return _removal(_behind(view, broken, [table.names[c] for c in columns], None), limit, exact=True)
+            return _removal(view, _behind(view, broken, [table.names[c] for c in columns], None), limit, exact=True)
         case FunctionalDependency(left, right):
-            return _removal(_behind(view, broken, [table.names[c] for c in left], table.names[right]), limit, exact=True)
+            return _removal(view, _behind(view, broken, [table.names[c] for c in left], table.names[right]), limit, exact=True)
     safe = [table.names[c] for c in rule.columns]
     held = broken.select(ROW, *safe).orderBy(ROW).limit(COLLECTED_ROWS + 1).toArrow()
     if held.num_rows > COLLECTED_ROWS:
-        return _removal(involved.select(ROW), limit, exact=False)
+        return _removal(view, involved.select(ROW), limit, exact=False)
     # only rows that take part matter, so removing among them is removing in the table
     relation = MemoryRelation.of(held.select(safe).rename_columns(list(rule.columns)))
     removed = remove_locally(RowEngine(relation, table.nulls), rule)
-    ids = held.column(ROW).take(pa.array(removed.rows[:limit])).to_pylist()
+    ids = table.row_names(held.column(ROW).take(pa.array(removed.rows[:limit])))
     return Removal(len(removed), removed.exact, tuple(ids))
 
 
@@ -63,7 +63,8 @@ def _behind(view: View, rows: DataFrame, left: list[str], right: str | None) -> 
     return counted.withColumn("best", best).where(~f.col(right).eqNullSafe(f.col("best.value"))).select(ROW)
 
 
-def _removal(removed: DataFrame, limit: int | None, *, exact: bool) -> Removal:
+def _removal(view: View, removed: DataFrame, limit: int | None, *, exact: bool) -> Removal:
     ordered = removed.orderBy(ROW)
-    first = [] if limit == 0 else [r[0] for r in (ordered if limit is None else ordered.limit(limit)).collect()]
+    some = ordered if limit is None else ordered.limit(limit)
+    first = [] if limit == 0 else view.table.row_names(some.toArrow().column(0))
     return Removal(len(first) if limit is None else int(removed.count()), exact, tuple(first))

@@ -11,7 +11,7 @@ from rowlaw.engine.answers import Sides
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.limits import ROW_OVERHEAD, VALUE_BYTES, SparkLimits
 from rowlaw.engine.spark.shape import Shape, operand
-from rowlaw.engine.spark.table import NEW, SparkTable
+from rowlaw.engine.spark.table import NEW, ROW, SparkTable
 from rowlaw.engine.spark.worker import ROLE, S, T
 from rowlaw.rules.model import Predicate
 
@@ -23,7 +23,8 @@ KEY = "key"  # rows with equal keys go to the same task
 
 def rows_per_task(table: SparkTable, columns: Sequence[str], limits: SparkLimits) -> int:
     """How many rows of some columns one Python task takes."""
-    size = ROW_OVERHEAD + sum(VALUE_BYTES[table.kinds[c]] if c in table.kinds else 4 for c in columns)
+    widths = {**{name: VALUE_BYTES[kind] for name, kind in table.kinds.items()}, ROW: table.id_bytes}
+    size = ROW_OVERHEAD + sum(widths.get(c, 4) for c in columns)
     return max(1, limits.task_bytes // size)
 
 

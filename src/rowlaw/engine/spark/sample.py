@@ -9,9 +9,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.engine.local.weighted import combinations
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
+from rowlaw.spark.jobs import job
 
+SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, rows hardly repeat
 FRACTION_MARGIN = 1.2  # a sample by share has a random size
 
 
@@ -29,23 +32,20 @@ class TableSample:
         frame = self.table.plain.select(*self.columns)
         if self.table.rows > self.limit:
             frame = frame.sample(fraction=min(1.0, FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(self.limit)
-        return MemoryRelation.of(frame.toArrow())
+        with job(self.table.session, "sample rows"):
+            return MemoryRelation.of(frame.toArrow())
 
     @property
     def scale(self) -> float:
         """Rows of the table for each row of the sample."""
         return self.table.rows / max(1, self.relation.rows)
 
-    def _keys(self, columns: Sequence[str]) -> np.ndarray:
-        """For each sampled row the number of its combination of values; -1 where null is unknown."""
-        keys = np.zeros(self.relation.rows, np.int64)
-        unknown = np.zeros(self.relation.rows, bool)
-        for name in columns:
-            codes = self.relation.codes(name).astype(np.int64)
-            unknown |= codes < 0
-            keys = np.unique(keys * (self.relation.column(name).distinct + 1) + codes + 1, return_inverse=True)[1]
-        if self.table.nulls == "unknown":
-            keys[unknown] = -1
+    def _keys(self, columns: Sequence[str], *, unknown: bool = True) -> np.ndarray:
+        """For each sampled row the number of its combination of values; -1 where null is ``unknown``."""
+        keys = combinations(self.relation, columns, np.arange(self.relation.rows))
+        if unknown and self.table.nulls == "unknown":
+            for name in columns:
+                keys[self.relation.codes(name) < 0] = -1
         return keys
 
     def heavy(self, columns: Sequence[str], rows: float) -> pa.Table:
@@ -56,6 +56,20 @@ class TableSample:
             return self.relation.decode([], columns)
         _, first, counts = np.unique(keys[known], return_index=True, return_counts=True)
         return self.relation.decode(known[first[counts * self.scale > rows]], columns)
+
+    def distinct_rows(self, columns: Sequence[str]) -> float:
+        """About how many combinations of values the table has in some columns; all its rows if most of the sample are different.
+
+        Combinations seen once stand for many that were not seen: their count is scaled by the square root of the share that was sampled
+        (Charikar, Chaudhuri, Motwani, Narasayya, "Towards Estimation Error Guarantees for Distinct Values", PODS 2000).
+        """
+        repeats = np.unique(self._keys(columns, unknown=False), return_counts=True)[1]
+        once = int((repeats == 1).sum())
+        if self.scale <= 1.0:
+            return float(len(repeats))
+        if once > SINGLE_SHARE * self.relation.rows:
+            return float(self.table.rows)
+        return float(np.sqrt(self.scale) * once + len(repeats) - once)
 
     def borders(self, columns: Sequence[str], buckets: int) -> pa.Array:
         """Values that cut the columns together into about so many ranges with equally many rows; ascending and distinct."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+from rowlaw.rules.conditions import IsNull
+from rowlaw.rules.itself import with_itself
 from rowlaw.rules.model import Column, Denial, Op, Predicate
 
 
@@ -24,6 +26,7 @@ class Shape:
     s_known: tuple[str, ...] = ()
     t_known: tuple[str, ...] = ()
     apart: bool = False  # whether other rows may stand for s than for t, whatever the predicates say
+    single: bool = False  # whether it is about single rows
 
     @staticmethod
     def of(denial: Denial) -> Shape:
@@ -34,6 +37,7 @@ class Shape:
             tuple(p for p in pairs if p.op == Op.NE),
             tuple(p for p in denial.predicates if p.rows == {"s"}),
             tuple(p for p in denial.predicates if p.rows == {"t"}),
+            single=denial.arity == 1,
         )
 
     @property
@@ -62,7 +66,8 @@ class Shape:
 
     def side_columns(self, row: str) -> tuple[str, ...]:
         """The columns of one row that are compared: with unknown nulls, a row with null in one of them takes no part."""
-        operands = (o for p in self.predicates for o in (p.left, p.right) if isinstance(o, Column) and o.row == row)
+        compared = (p for p in self.predicates if not isinstance(p.right, IsNull))
+        operands = (o for p in compared for o in (p.left, p.right) if isinstance(o, Column) and o.row == row)
         further = self.s_known if row == "s" else self.t_known
         return tuple(dict.fromkeys((*(o.name for o in operands), *further)))
 
@@ -87,6 +92,13 @@ class Shape:
     def denial(self) -> Denial:
         """The shape as a denial again."""
         return Denial(self.predicates)
+
+    def __str__(self) -> str:
+        return str(self.denial()) if self.predicates else "all pairs of known rows"
+
+    def with_itself(self) -> tuple[Predicate, ...] | None:
+        """The predicates that make a row a violation together with itself; None if no row can be one."""
+        return with_itself(self.denial()) if self.predicates else ()
 
 
 def operand(p: Predicate, row: str) -> str:

@@ -16,6 +16,7 @@ from rowlaw.engine.spark.expressions import same
 from rowlaw.engine.spark.table import ROW
 from rowlaw.engine.spark.view import View
 from rowlaw.rules.model import FunctionalDependency
+from rowlaw.source.row_ids import named_records
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,8 +37,9 @@ def suspects(view: View, rows: DataFrame, rules: Mapping[FunctionalDependency, b
     schema = pa.schema([pa.field("row", labels), *SCHEMA])
     found = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
     place = {name: i for i, name in enumerate(by_column)}
-    records = sorted(found.to_pylist(), key=lambda r: (r["backing"] - r["against"], r["row"], place[r["column"]]))
-    return pa.Table.from_pylist(records[:limit], schema=schema)
+    records = sorted(named_records(found), key=lambda r: (r["backing"] - r["against"], r["row"], place[r["column"]]))
+    shown = schema.set(0, pa.field("row", view.table.shown_id_type(labels)))
+    return pa.Table.from_pylist(records[:limit], schema=shown)
 
 
 def _groups(view: View, rows: DataFrame, rule: FunctionalDependency) -> DataFrame:

@@ -11,9 +11,12 @@ import pyarrow as pa
 
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.keep import Keeper
+from rowlaw.engine.spark.limits import VALUE_BYTES
 from rowlaw.errors import RowlawError
-from rowlaw.rules.model import Column, Constant, Denial, Nulls, Predicate, TypeClass
+from rowlaw.rules.model import Column, Denial, Nulls, Predicate, TypeClass
+from rowlaw.source.row_ids import CompositeId, null_ids, repeated_ids
 from rowlaw.source.types import type_class
+from rowlaw.spark.jobs import job
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -32,7 +35,7 @@ class SparkTable:
     frame: DataFrame
     schema: pa.Schema
     nulls: Nulls
-    row_id: str | None = None
+    row_id: tuple[str, ...] = ()
     skipped: Mapping[str, RowlawError] = field(default_factory=dict)
     new: str | None = None  # the column that says which rows are new
     keeper: Keeper = field(default_factory=Keeper)
@@ -65,7 +68,7 @@ class SparkTable:
     @cached_property
     def plain(self) -> DataFrame:
         """All columns under safe names, with plain values."""
-        return self._by_position.select(*self._plain_columns(self._by_position))
+        return self.by_position.select(*self._plain_columns(self.by_position))
 
     @cached_property
     def own_columns(self) -> list[str]:
@@ -73,7 +76,8 @@ class SparkTable:
         return list(self.frame.columns)
 
     @cached_property
-    def _by_position(self) -> DataFrame:
+    def by_position(self) -> DataFrame:
+        """All columns of the frame, as x0, x1, ..."""
         # names with dots or backticks, or that differ only in case, would not be found
         return self.frame.toDF(*(f"x{i}" for i in range(len(self.own_columns))))
 
@@ -85,7 +89,8 @@ class SparkTable:
     @cached_property
     def rows(self) -> int:
         """Count of rows: one job."""
-        return int(self.frame.count())
+        with job(self.session, "count the rows"):
+            return int(self.frame.count())
 
     @cached_property
     def numbered(self) -> DataFrame:
@@ -96,9 +101,10 @@ class SparkTable:
         """
         from pyspark.sql import functions as f
 
-        kept = self.keeper.keep(self._by_position.withColumn(NUMBER, f.monotonically_increasing_id()))
         partition = f.shiftrightunsigned(f.col(NUMBER), PARTITION_SHIFT)
-        sizes = {r[0]: r[1] for r in kept.groupBy(partition.alias("partition")).count().collect()}
+        with job(self.session, "number the rows"):
+            kept = self.keeper.keep(self.by_position.withColumn(NUMBER, f.monotonically_increasing_id()))
+            sizes = {r[0]: r[1] for r in kept.groupBy(partition.alias("partition")).count().collect()}
         first, offsets = 0, []
         for number in sorted(sizes):
             offsets += [f.lit(number), f.lit(first - (number << PARTITION_SHIFT))]
@@ -107,57 +113,98 @@ class SparkTable:
             return kept
         return kept.withColumn(NUMBER, f.col(NUMBER) + f.element_at(f.create_map(*offsets), partition))
 
-    def label_type(self) -> pa.DataType:
-        """The type of row ids."""
-        return pa.int64() if self.row_id is None else self.arrow_types[self.row_id]
-
     def check_row_id(self) -> None:
-        """Raise an error unless the row id column names every row, and no two rows alike."""
-        if self.row_id is None:
+        """Raise an error unless the row id names every row, and no two rows alike: one job, which also counts the rows."""
+        if not self.row_id:
             return
         from pyspark.sql import functions as f
 
-        column = self.plain[self.names[self.row_id]]
-        groups = self.plain.groupBy(column.alias("id")).count()
-        facts = groups.agg(
-            f.sum("count").alias("rows"),
-            f.count("id").alias("distinct"),
-            f.sum(f.when(f.col("id").isNull(), f.col("count"))).alias("nulls"),
-        ).first()
+        ids = [self.names[name] for name in self.row_id]
+        groups = self.plain.groupBy(*ids).agg(f.count(f.lit(1)).alias("size"))
+        nulls = [f.sum(f.when(f.col(id).isNull(), f.col("size")).otherwise(0)).alias(f"nulls{i}") for i, id in enumerate(ids)]
+        with job(self.session, "check that row ids are unique"):
+            facts = groups.agg(f.sum("size").alias("rows"), f.count(f.lit(1)).alias("distinct"), *nulls).first()
         assert facts is not None
-        if facts["nulls"]:
-            raise RowlawError("BAD_ROW_ID", column=self.row_id, problem=f"has {facts['nulls']:,} nulls; every row needs an id")
-        rows = facts["rows"] or 0
+        for i, name in enumerate(self.row_id):
+            if facts[f"nulls{i}"]:
+                raise null_ids(name, facts[f"nulls{i}"])
+        rows = self.__dict__.setdefault("rows", int(facts["rows"] or 0))
         if facts["distinct"] < rows:
-            repeated = f"{rows - facts['distinct']:,} of {rows:,} rows repeat an id"
-            raise RowlawError("BAD_ROW_ID", column=self.row_id, problem=f"is not unique: {repeated}")
+            raise repeated_ids(self.row_id, rows, facts["distinct"])
 
     @cached_property
     def labelled(self) -> DataFrame:
         """All columns, and in :data:`ROW` what a row is called: its id, or its number."""
         from pyspark.sql import functions as f
 
-        if self.row_id is None:
+        if not self.row_id:
             return self.numbered.select(*self._plain_columns(self.numbered), f.col(NUMBER).alias(ROW))
-        return self.plain.withColumn(ROW, f.col(self.names[self.row_id]))
+        return self.plain.withColumn(ROW, self.id_of({self.names[name]: f.col(self.names[name]) for name in self.row_id}))
 
-    def flagged(self, broken: DataFrame) -> DataFrame:
-        """The frame as it is, with what each row is called and the rules that it breaks. ``broken``: ``row`` and ``rule``."""
+    def id_of(self, values: Mapping[str, SparkColumn]) -> SparkColumn:
+        """The id of a row, from its values by safe names. An id of several columns is a struct, with safe names inside the engine."""
         from pyspark.sql import functions as f
 
-        whole = self.numbered.withColumnRenamed(NUMBER, ROW) if self.row_id is None else self._labelled_input
+        safe = [self.names[name] for name in self.row_id]
+        return values[safe[0]] if len(safe) == 1 else f.struct(*(values[name].alias(name) for name in safe))
+
+    def shown_id(self, column: str = ROW) -> SparkColumn:
+        """A column of row ids as users see it: the fields of a struct have the names that the columns have in the table."""
+        return self._id_column(column, self.row_id)
+
+    def _id_column(self, column: str, names: Sequence[str]) -> SparkColumn:
+        from pyspark.sql import functions as f
+
+        if len(self.row_id) < 2:
+            return f.col(column)
+        return f.col(column).cast(self._struct(names)).alias(column)
+
+    def _struct(self, names: Sequence[str]) -> Any:
+        from pyspark.sql.types import StructField, StructType
+
+        types = {field.name: field.dataType for field in self.plain.schema.fields}
+        return StructType([StructField(name, types[self.names[own]]) for name, own in zip(names, self.row_id, strict=True)])
+
+    @cached_property
+    def id_bytes(self) -> int:
+        """About how many bytes the id of a row takes in Arrow."""
+        return sum(VALUE_BYTES[self.types[name]] for name in self.row_id) if self.row_id else VALUE_BYTES["number"]
+
+    def row_names(self, ids: pa.ChunkedArray) -> list[Any]:
+        """Row ids as Python shows them."""
+        values = ids.to_pylist()
+        return values if len(self.row_id) < 2 else [CompositeId(self.row_id, value.values()) for value in values]
+
+    def shown_id_type(self, arrow_type: pa.DataType) -> pa.DataType:
+        """The Arrow type of row ids as users see them."""
+        if len(self.row_id) < 2:
+            return arrow_type
+        return pa.struct([pa.field(name, arrow_type.field(i).type) for i, name in enumerate(self.row_id)])
+
+    def flagged(self, broken: DataFrame, numbered: DataFrame | None = None) -> DataFrame:
+        """The frame as it is, with what each row is called and the rules that it breaks. ``broken``: ``row`` and ``rule``.
+
+        ``numbered``: all columns, as x0, x1, ..., and ``row``, where the numbers of rows are not those of :attr:`numbered`.
+        """
+        from pyspark.sql import functions as f
+
+        whole = numbered if numbered is not None else self._labelled_input if self.row_id else self.numbered.withColumnRenamed(NUMBER, ROW)
+        # ids from another engine have the names of the table
+        broken = broken.select(self._id_column(ROW, [self.names[name] for name in self.row_id]), "rule")
         rules = broken.groupBy(ROW).agg(f.sort_array(f.collect_set("rule")).alias("rules"))
         joined = whole.join(rules, ROW, "left")
         none = f.array().cast("array<string>")
         own = [f.col(f"x{i}").alias(name) for i, name in enumerate(self.own_columns)]
         row, flags = (self._free(name) for name in (ROW, "broken_rules"))
-        return joined.select(*own, f.col(ROW).alias(row), f.coalesce("rules", none).alias(flags))
+        return joined.select(*own, self.shown_id().alias(row), f.coalesce("rules", none).alias(flags))
 
     @property
     def _labelled_input(self) -> DataFrame:
-        assert self.row_id is not None
-        place = self.own_columns.index(self.row_id)
-        return self._by_position.withColumn(ROW, expressions.plain(self._by_position[f"x{place}"], self.arrow_types[self.row_id]))
+        whole = self.by_position
+        places = {name: whole[f"x{self.own_columns.index(name)}"] for name in self.row_id}
+        return whole.withColumn(
+            ROW, self.id_of({self.names[n]: expressions.plain(place, self.arrow_types[n]) for n, place in places.items()})
+        )
 
     def _free(self, name: str) -> str:
         """A name that no column of the frame has."""
@@ -174,7 +221,7 @@ class SparkTable:
         return Predicate(self._safe(p.left), p.op, self._safe(p.right))
 
     def _safe(self, operand: Any) -> Any:
-        return operand if isinstance(operand, Constant) else Column(operand.row, self.names[operand.name])
+        return Column(operand.row, self.names[operand.name]) if isinstance(operand, Column) else operand
 
     def own_name(self, safe: str) -> str:
         """The column that a safe name stands for."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from rowlaw.engine.answers import EVERY_PAIR, Sides
 from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.engine.spark.roles import OfSides, Scope, hashed, rows_per_task
 from rowlaw.engine.spark.sample import TableSample
 from rowlaw.engine.spark.table import SparkTable
-from rowlaw.spark.jobs import SparkTasks, frame_of
+from rowlaw.spark.jobs import SparkTasks, frame_of, job
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class View:
     columns: tuple[str, ...]
     limits: SparkLimits = field(default_factory=SparkLimits)
     sides: Sides = EVERY_PAIR
+    _heavy: dict[tuple[Any, ...], tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def scope(self) -> Scope:
@@ -46,11 +48,18 @@ class View:
         limit = self.limits.group_share * self.task_rows(columns)
         if self.table.rows <= limit:
             return ()
+        asked = (tuple(map(tuple, operands)), limit)
+        if asked not in self._heavy:
+            self._heavy[asked] = self._keys_above(operands, limit)
+        return self._heavy[asked]
+
+    def _keys_above(self, operands: Sequence[Sequence[str]], limit: float) -> tuple[int, ...]:
         found: set[int] = set()
         for names in operands:
             heavy = self.sample.heavy(names, limit)
             if heavy.num_rows:
                 frame = frame_of(self.table.session, heavy.rename_columns(list(names)))
                 types = dict(self.table.plain.dtypes)
-                found |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
+                with job(self.table.session, "hash the keys of large groups"):
+                    found |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
         return tuple(sorted(found))

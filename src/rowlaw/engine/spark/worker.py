@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.engine.local.weighted import count_weighted
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.rules.model import Denial, Nulls
 from rowlaw.spark.jobs import DriverThreads, settle
@@ -20,6 +21,8 @@ ROLE = "role"  # which rows of a pair a row may be: BOTH, S or T
 PART = "part"  # which part of the work a row belongs to: rows of different parts are not compared
 BOTH, S, T = 0, 1, 2
 COUNT_SCHEMA = "item int, pairs string, rows bigint"
+WEIGHT = "weight"  # how many rows of the table a distinct row stands for
+DECLINED = -1  # in the place of an item: the task got more rows than it can hold
 PAIRS_AT_ONCE = 1 << 18  # pairs of a record batch
 
 Batches = Iterator[pa.RecordBatch]
@@ -84,10 +87,38 @@ class CountTask:
             engine, sides, _ = rows.ready(items[0], columns)
             found = engine.count([item.denial for item in items], sides, per_row=self.with_rows)
             counted += [(item.number, str(f.pairs), len(f.rows)) for item, f in zip(items, found, strict=True)]
-        numbers, pairs, involved = zip(*counted, strict=True)
-        yield pa.record_batch(
-            [pa.array(numbers, pa.int32()), pa.array(pairs, pa.string()), pa.array(involved, pa.int64())], names=["item", "pairs", "rows"]
-        )
+        yield _count_batch(counted)
+
+
+@dataclass(frozen=True)
+class FoldTask:
+    """Counts the violations of each item among all rows that distinct rows stand for; declines more than ``limit`` distinct rows."""
+
+    items: tuple[Item, ...]
+    nulls: Nulls
+    limit: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        settle()
+        held: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in batches:
+            rows += batch.num_rows
+            held = [*held, batch] if rows <= self.limit else []
+        if rows > self.limit:
+            yield _count_batch([(DECLINED, str(rows), 0)])
+        elif rows:
+            table = pa.Table.from_batches(held)
+            weights = table.column(WEIGHT).to_numpy()
+            engine = RowEngine(MemoryRelation.of(table.drop_columns([WEIGHT])), self.nulls, workers=DriverThreads(1))
+            counted = [(item.number, count_weighted(engine, item.denial, weights)) for item in self.items]
+            yield _count_batch([(number, str(found.pairs), found.rows) for number, found in counted])
+
+
+def _count_batch(counted: Sequence[tuple[int, str, int]]) -> pa.RecordBatch:
+    numbers, pairs, rows = zip(*counted, strict=True)
+    columns = [pa.array(numbers, pa.int32()), pa.array(pairs, pa.string()), pa.array(rows, pa.int64())]
+    return pa.record_batch(columns, names=["item", "pairs", "rows"])
 
 
 @dataclass(frozen=True)

@@ -114,58 +114,6 @@ function matrix() {
   };
 }
 
-// Where a line from the middle of a box of half size (w, h) leaves it, on its way along (dx, dy).
-function border(dx, dy, w, h) {
-  const t = Math.min(dx ? w / Math.abs(dx) : Infinity, dy ? h / Math.abs(dy) : Infinity);
-  return [dx * t, dy * t];
-}
-
-function network(most) {
-  const width = Math.min(most, 260 + 90 * data.graph.nodes.length);
-  const height = Math.max(280, Math.min(560, 150 + 26 * data.graph.nodes.length));
-  const measure = document.createElement("canvas").getContext("2d");
-  measure.font = "12px system-ui, sans-serif";
-  const nodes = new Map(data.graph.nodes.map((node) => {
-    const label = node.label.length > 26 ? `${node.label.slice(0, 25)}…` : node.label;
-    const half = label ? measure.measureText(label).width / 2 + 12 : 5;
-    return [node.id, { ...node, label, w: half, h: node.type === "joint" && !label ? 5 : 13 }];
-  }));
-  const margin = Math.min(120, Math.max(...[...nodes.values()].map((n) => n.w)) + 8);
-  for (const node of nodes.values()) { node.px = margin + node.x * (width - 2 * margin); node.py = 26 + node.y * (height - 52); }
-  const lines = [], heads = [];
-  const ways = new Set(data.graph.edges.map((edge) => JSON.stringify([edge.from, edge.to])));
-  for (const edge of data.graph.edges) {
-    const a = nodes.get(edge.from), b = nodes.get(edge.to);
-    const dx = b.px - a.px, dy = b.py - a.py;
-    // two columns that determine each other: two lines beside each other
-    const aside = ways.has(JSON.stringify([edge.to, edge.from])) ? 5 / Math.max(1, Math.hypot(dx, dy)) : 0;
-    const [ox, oy] = [-dy * aside, dx * aside];
-    const [sx, sy] = border(dx, dy, a.w, a.h), [ex, ey] = border(dx, dy, b.w + 3, b.h + 3);
-    const rule = data.rules.find((r) => r.id === edge.rule);
-    const tip = `${rule.id}: ${rule.sentence}`;
-    const line = { x: a.px + sx + ox, y: a.py + sy + oy, x2: b.px - ex + ox, y2: b.py - ey + oy, status: edge.status, dashed: edge.dashed, tip };
-    lines.push(line);
-    if (edge.arrow) heads.push({ x: line.x2, y: line.y2, angle: (Math.atan2(dy, dx) * 180) / Math.PI + 90, status: edge.status, tip });
-  }
-  const boxes = [...nodes.values()].map((n) => ({ x: n.px - n.w, x2: n.px + n.w, y: n.py - n.h, y2: n.py + n.h, mx: n.px, my: n.py, label: n.label, type: n.type, status: n.status ?? "", tip: n.type === "key" ? data.rules.find((r) => r.id === n.rule).sentence : n.label }));
-  const raw = (field) => ({ field, type: "quantitative", scale: null, axis: null });
-  const shades = { field: "status", type: "nominal", legend: null, scale: { domain: ORDER, range: ORDER.map(tone) } };
-  const tooltip = { field: "tip", type: "nominal" };
-  const box = (type, fill, stroke, extra) => ({
-    data: { values: boxes.filter((b) => b.type === type) }, mark: { type: "rect", cornerRadius: 12, fill, stroke, strokeWidth: 1.25, ...extra },
-    encoding: { x: raw("x"), x2: { field: "x2" }, y: raw("y"), y2: { field: "y2" }, tooltip },
-  });
-  return {
-    width, height, padding: 0,
-    layer: [
-      { data: { values: lines }, mark: { type: "rule", strokeWidth: 1.6, opacity: 0.75 }, encoding: { x: raw("x"), x2: { field: "x2" }, y: raw("y"), y2: { field: "y2" }, color: shades, strokeDash: { field: "dashed", type: "nominal", legend: null, scale: { domain: [false, true], range: [[1, 0], [4, 4]] } }, tooltip } },
-      { data: { values: heads }, mark: { type: "point", shape: "triangle", filled: true, size: 70, opacity: 1 }, encoding: { x: raw("x"), y: raw("y"), angle: { field: "angle", type: "quantitative", scale: null }, color: shades, tooltip } },
-      box("column", tone("panel"), tone("dim")), box("joint", tone("dim"), tone("dim")), box("key", tone("accent-soft"), tone("accent")),
-      { data: { values: boxes.filter((b) => b.label) }, mark: { type: "text", fontSize: 12, color: tone("text") }, encoding: { x: raw("mx"), y: raw("my"), text: { field: "label", type: "nominal" }, tooltip } },
-    ],
-  };
-}
-
 function timeline(width) {
   const batches = data.history.batches;
   const bars = batches.filter((b) => b.number > 0).flatMap((b) => [
@@ -175,11 +123,12 @@ function timeline(width) {
   const totals = batches.map((b) => ({ batch: b.number, rules: b.rules, tip: `after batch ${b.number}: ${plural(b.rules, "rule")}` }));
   const domain = batches.map((b) => b.number);
   const x = (axis) => ({ field: "batch", type: "ordinal", scale: { domain }, axis });
-  const inner = Math.min(width - 90, Math.max(260, 64 * batches.length));
+  const inner = Math.max(200, width - 70); // the axis and its title take the rest
   return {
     spacing: 14,
     vconcat: [
       { width: inner, height: 120, data: { values: totals }, layer: [
+        { mark: { type: "area", color: tone("accent"), opacity: 0.12 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative" } } },
         { mark: { type: "line", color: tone("accent"), strokeWidth: 2 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative", title: "rules", axis: { tickCount: 4, tickMinStep: 1, format: "d" } } } },
         { mark: { type: "circle", color: tone("accent"), size: 55 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative" }, tooltip: { field: "tip", type: "nominal" } } } ] },
       { width: inner, height: 130, data: { values: bars }, mark: { type: "bar", cornerRadiusEnd: 3 }, encoding: {

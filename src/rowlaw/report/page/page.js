@@ -5,21 +5,33 @@ let visible = [];
 function verdict() {
   const broken = data.counts.broken ?? 0, warnings = data.counts.warning ?? 0, total = data.total_rules;
   $("table-name").textContent = [data.title, data.table_rows === null || data.table_rows === undefined ? null : plural(data.table_rows, "row"), plural(data.total_columns, "column"), `nulls ${data.nulls}`].filter(Boolean).join(" · ");
-  const title = data.kind === "check" ? (broken ? `${number(broken)} of ${plural(total, "rule")} broken` : total ? `${total === 1 ? "The rule holds" : `All ${number(total)} rules hold`}` : "No rules") : `${plural(total, "law")} ${data.kind === "discovery" ? "found" : ""}`;
+  const shownLaws = data.rules.length;
+  const title = data.kind === "check" ? (broken ? `${number(broken)} of ${plural(total, "rule")} broken` : total ? `${total === 1 ? "The rule holds" : `All ${number(total)} rules hold`}` : "No rules") : total > shownLaws ? `The ${plural(shownLaws, "law")} most worth reading` : `${plural(total, "law")} ${data.kind === "discovery" ? "found" : ""}`;
   $("verdict-title").textContent = title;
   const parts = [];
   if (data.kind === "check") {
-    parts.push(data.violations ? `${plural(data.violations, "violation")} in ${plural(data.rows_involved, "row")}` + (data.table_rows ? `, ${share(data.rows_involved / data.table_rows)} of the table.` : ".") : "Not a single violation.");
+    if (data.causes?.text) parts.push(`${data.causes.text[0].toUpperCase()}${data.causes.text.slice(1)}.`);
+    else parts.push(data.violations ? `${plural(data.violations, "violation")} in ${plural(data.rows_involved, "row")}.` : "Not a single violation.");
     if (!broken && warnings) parts.push(`${plural(warnings, "rule")} of severity warn ${warnings === 1 ? "is" : "are"} broken.`);
   } else if (data.kind === "discovery") {
-    parts.push(`Minimal rules over ${plural(data.predicates, "predicate")}, the ones worth reading first on top.`);
+    parts.push(total > shownLaws ? `Chosen from ${number(total)} minimal laws, best first.` : "Minimal laws that all rows obey, the ones worth reading first on top.");
     if (data.partial) parts.push("The search stopped early: these are proven, others may be missing.");
   }
   $("verdict-text").textContent = parts.join(" ");
   const strip = $("strip");
   strip.setAttribute("aria-label", ORDER.filter((s) => data.counts[s]).map((s) => `${number(data.counts[s])} ${WORDS[s]}`).join(", ") || "no rules");
   strip.classList.toggle("many", data.rules.length > 24);
-  for (const rule of data.rules) {
+  const bar = data.rules.length > 120; // too many marks to tell apart: a bar of the verdicts
+  strip.classList.toggle("bar-of-verdicts", bar);
+  for (const status of bar ? ORDER.filter((s) => data.counts[s]) : []) {
+    const part = make("i", { "data-tone": status, "data-status": status });
+    part.style.flexGrow = data.counts[status];
+    part.addEventListener("click", () => { $("statuses").querySelector(`input[value=${status}]`)?.click(); $("rules").scrollIntoView(); });
+    part.addEventListener("mousemove", (event) => showTip(event, `${plural(data.counts[status], "rule")} ${WORDS[status]}`));
+    part.addEventListener("mouseleave", () => showTip(null, null));
+    strip.append(part);
+  }
+  for (const rule of bar ? [] : data.rules) {
     const mark = make("i", { "data-tone": rule.status, "data-id": rule.id });
     mark.addEventListener("click", () => open(rule.id, true));
     mark.addEventListener("mousemove", (event) => showTip(event, `${rule.id}, ${WORDS[rule.status]}\n${rule.sentence}`));
@@ -28,12 +40,45 @@ function verdict() {
   }
   const tile = (word, value, note, status) => $("tiles").append(make("div", { "data-tone": status }, make("dt", { text: word }), make("dd", { text: value, class: value.length > 8 ? "long" : undefined }, note ? make("small", { text: ` ${note}` }) : null)));
   for (const status of ORDER) if (data.counts[status]) tile(data.kind === "discovery" ? `${WORDS[status]}, on this page` : WORDS[status], number(data.counts[status]), data.counts[status] === 1 ? "rule" : "rules", status);
-  if (data.kind === "check") {
+  if (data.kind === "check" && data.violations) {
+    if (data.causes?.rows.length) tile("rows to look at", number(data.causes.total_rows), data.table_rows ? `of ${number(data.table_rows)}` : "");
     tile("violations", number(data.violations), "");
-    tile("rows involved", number(data.rows_involved), data.table_rows ? `of ${number(data.table_rows)}` : "");
+    if (data.suspects?.total) tile("cells probably wrong", number(data.suspects.total), "");
   }
-  const took = Object.values(data.seconds).reduce((a, b) => a + b, 0);
-  if (took) tile("time", took < 60 ? `${took.toPrecision(2)} s` : `${Math.round(took / 60)} min`, "");
+}
+
+const known = (id) => data.rules.some((r) => r.id === id);
+const ruleLinks = (ids, most) => make("div", { class: "links" }, ...ids.slice(0, most).map((id) => (known(id) ? ruleLink(id) : make("span", { text: id }))), ids.length > most ? make("span", { text: `and ${ids.length - most} more` }) : null);
+
+// The first rows of a table, and the others when they are asked for.
+function shortened(box, rows, first, build) {
+  const fill = (some) => box.replaceChildren(build(some));
+  fill(rows.slice(0, first));
+  if (rows.length <= first) return;
+  const button = make("button", { type: "button", class: "quiet", text: `Show all ${number(rows.length)}` });
+  button.addEventListener("click", () => { fill(rows); button.parentElement.remove(); });
+  box.after(make("p", { class: "more" }, button));
+}
+
+function causes() {
+  const found = data.causes;
+  if (found?.rows.length) {
+    $("causes").hidden = false;
+    const all = found.explained === found.violations;
+    $("causes-note").textContent = `Without ${found.total_rows === 1 ? "this row" : "these rows"} ${all ? "all rules would hold" : `${number(found.explained)} of ${plural(found.violations, "violation")} would be gone`}.` + (found.total_rows > found.rows.length ? ` The first ${number(found.rows.length)} of ${number(found.total_rows)}.` : "");
+    shortened($("causes-table"), found.rows, 10, (rows) => table(["row", "breaks", "probably wrong"], rows.map((one) => make("tr", {}, make("td", { text: one.row }), make("td", {}, ruleLinks(one.rules, 6)),
+      make("td", {}, ...one.cells.map((c) => make("div", { class: "repair" }, make("span", { class: "dim", text: `${c.column} ` }), make("del", { text: c.value }), " → ", make("ins", { text: c.usual }))))))));
+  }
+  if (data.suspects?.cells.length) {
+    $("suspects").hidden = false;
+    shortened($("suspects-table"), data.suspects.cells, 10, (cells) => table(["row", "column", "value", "suggestion", "#rules against", "#rules for"], cells.map((c) => make("tr", {}, make("td", { text: c.row }), make("td", { text: c.column }), cell("td", c.value, { class: "value" }), cell("td", c.usual, { class: "value good" }), make("td", { class: "number", text: number(c.against) }), make("td", { class: "number", text: number(c.backing) })))));
+  }
+  if (data.profile?.columns.length) {
+    $("profile").hidden = false;
+    const left = data.total_columns - data.profile.columns.length;
+    $("profile-note").textContent = `${plural(data.profile.columns.length, "column")}${left > 0 ? ` of ${number(data.total_columns)}` : ""}: types, nulls, distinct values, range and most frequent values.`;
+    $("profile-table").append(table(["column", "type", "#nulls", "#distinct", "from", "to", "most frequent", "takes part in"], data.profile.columns.map((line) => make("tr", {}, ...line.map((text, i) => make("td", { text, class: i === 2 || i === 3 ? "number" : i > 3 && i < 7 ? "value" : undefined }))))));
+  }
 }
 
 function chips(box, names, words, set) {
@@ -181,14 +226,15 @@ function worst() {
   if (!data.worst?.rows.length) return;
   $("worst").hidden = false;
   const most = data.worst.rows[0].pairs;
-  const rows = data.worst.rows.map((row) => {
+  const row_of = (row) => {
     const bar = make("span", { class: "bar" });
     bar.style.width = `${Math.max(3, (46 * row.pairs) / most)}px`;
-    const links = row.rules.map(([id, pairs]) => (data.rules.some((r) => r.id === id) ? ruleLink(id, `(${number(pairs)})`) : make("span", { text: `${id} (${number(pairs)})` })));
-    return make("tr", {}, make("td", { text: row.row }), make("td", { class: "number" }, bar, number(row.pairs)), make("td", {}, make("div", { class: "links" }, ...links, row.more ? make("span", { text: `and ${row.more} more` }) : null)),
+    const links = row.rules.slice(0, 3).map(([id, pairs]) => (known(id) ? ruleLink(id, `(${number(pairs)})`) : make("span", { text: `${id} (${number(pairs)})` })));
+    const others = row.more + row.rules.length - links.length;
+    return make("tr", {}, make("td", { text: row.row }), make("td", { class: "number" }, bar, number(row.pairs)), make("td", {}, make("div", { class: "links" }, ...links, others ? make("span", { text: `and ${others} more` }) : null)),
       ...row.values.map((value) => cell("td", value, { class: "value" })));
-  });
-  $("worst-table").append(table(["row", "#violations", "rules", ...data.worst.columns], rows));
+  };
+  shortened($("worst-table"), data.worst.rows, 8, (rows) => table(["row", "#violations", "rules", ...data.worst.columns], rows.map(row_of)));
 }
 
 function sections() {
@@ -200,9 +246,8 @@ function sections() {
   }
   if (data.graph) {
     $("graph").hidden = false;
-    $("graph-note").textContent = "An arrow leads from what determines to what is determined; several columns meet in a dot. Dashed lines lead to keys." + (data.graph.left_out ? ` ${number(data.graph.left_out)} more are not drawn.` : "");
-    const names = data.graph.edges.filter((e) => e.arrow).map((e) => data.rules.find((r) => r.id === e.rule).sentence);
-    draw($("graph-chart"), network, `Graph of dependencies. ${[...new Set(names)].slice(0, 20).join(" ")}`);
+    graph(data.graph.first);
+    addEventListener("resize", () => graph(Number($("graph-chart").dataset.laws)));
   }
   if (data.near_misses?.length) {
     $("near").hidden = false;
@@ -218,6 +263,23 @@ function sections() {
       $("history-events").append(make("li", { "data-tone": event.event === "born" ? "holds" : "broken" },
         make("p", { class: "head" }, make("b", { text: event.event }), ` in batch ${event.batch}: ${event.id}`), make("p", { text: event.sentence }), make("code", { text: event.rule }), rows ? make("p", { class: "witness", text: rows }) : null));
     }
+  }
+}
+
+// The keys and dependencies, so many of them.
+function graph(most) {
+  const { laws, left_out } = data.graph;
+  const some = laws.slice(0, most), more = laws.length - some.length;
+  $("graph-chart").dataset.laws = some.length;
+  const drawn = laws.length + left_out > some.length ? `The first ${some.length} of ${number(laws.length + left_out)}. ` : "";
+  $("graph-note").textContent = `${drawn}An arrow leads from what determines to what is determined; several columns meet in a dot. Dashed lines lead to keys.`;
+  const names = some.filter((law) => law.right !== null).map((law) => data.rules.find((r) => r.id === law.rule).sentence);
+  network($("graph-chart"), some, `Graph of dependencies. ${[...new Set(names)].slice(0, 20).join(" ")}`);
+  $("graph-more").replaceChildren();
+  if (more) {
+    const button = make("button", { type: "button", class: "quiet", text: `Draw ${number(Math.min(more, data.graph.first))} more` });
+    button.addEventListener("click", () => graph(some.length + data.graph.first));
+    $("graph-more").append(button);
   }
 }
 
@@ -258,6 +320,7 @@ theme();
 verdict();
 controls();
 list();
+causes();
 worst();
 sections();
 again();

@@ -1,0 +1,320 @@
+"""What discovery asks, answered on a Spark table that no process holds: :class:`SparkDiscoveryEngine`.
+
+Evidence comes from a sample of rows. Candidates are validated on all rows: those that share a column among their equalities are looked at
+in one job, in partitions by that column; the others are counted, and pairs are looked for where the count says that there are some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.questions import Question, Target
+from rowlaw.engine.spark.engine import SparkEngine
+from rowlaw.engine.spark.involved import rows_involved
+from rowlaw.engine.spark.looking import REMOVED_SCHEMA, AskTask, LookTask, MeetTask, RemoveTask, pair_schema
+from rowlaw.engine.spark.planning import parts_of
+from rowlaw.engine.spark.roles import KEY, hashed, tasks_for
+from rowlaw.engine.spark.rows_to_learn import sampled_rows
+from rowlaw.engine.spark.shape import Shape
+from rowlaw.engine.spark.single import single_rows
+from rowlaw.engine.spark.statistics import SparkStatistics
+from rowlaw.engine.spark.table import ROW
+from rowlaw.engine.spark.view import View
+from rowlaw.engine.spark.worker import Item
+from rowlaw.errors import RowlawError
+from rowlaw.relation.known import ENOUGH, KnownRows
+from rowlaw.relation.memory import MemoryRelation
+from rowlaw.relation.pairs import Pairs
+from rowlaw.relation.relation import Relation
+from rowlaw.rules.model import Column, Denial, Op, Predicate, Rule, between_rows
+from rowlaw.spark.jobs import DriverThreads, Workers, described
+from rowlaw.stopping import NEVER, Stop, Stopped
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+GIVEN_ROWS = 8  # rows of a broken rule that partners are looked for
+FROM_A_TASK = 4  # pairs of a rule that one task gives: a counterexample refutes many rules, so few are enough
+
+
+@dataclass(frozen=True)
+class SparkDiscoveryEngine(SparkEngine):
+    """A SparkEngine with what discovery needs: a sample, statistics and counterexamples with the values of both rows."""
+
+    seed: int = 0
+    _samples: list[MemoryRelation] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def sample_is_whole(self) -> bool:
+        return self.sample().rows == self.rows
+
+    def sample(self) -> Relation:
+        if not self._samples:
+            self._samples.append(sampled_rows(self.table, self.limits.learnt_rows, self.seed))
+        return self._samples[0]
+
+    @cached_property
+    def on_sample(self) -> LocalEngine:
+        return LocalEngine(self.sample(), self.nulls, workers=DriverThreads())
+
+    @cached_property
+    def statistics(self) -> SparkStatistics:
+        return SparkStatistics(self.table)
+
+    @cached_property
+    def known_rows(self) -> KnownRows:
+        from pyspark.sql import functions as f
+
+        names = [name for name, nulls in self.statistics.nulls.items() if nulls] if self.nulls == "unknown" else []
+        if not names:
+            return KnownRows(self.rows, (), np.ones((1, 0), bool), np.array([self.rows]))
+        plain = self.table.plain
+        flags = [plain[self.table.names[name]].isNotNull().alias(f"f{i}") for i, name in enumerate(names)]
+        counts = plain.groupBy(*flags).count().select("*", f.least("count", f.lit(ENOUGH)).alias("enough")).collect()
+        patterns = np.array([row[: len(names)] for row in counts], bool).reshape(-1, len(names))
+        most_known = np.argsort(-patterns.sum(axis=1), kind="stable")
+        return KnownRows(self.rows, tuple(names), patterns[most_known], np.array([row["enough"] for row in counts], np.int64)[most_known])
+
+    def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:  # noqa: ARG002 - work on the sample is done here
+        return DriverThreads()
+
+    def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
+        return self.on_sample.neighbours(columns, stop)
+
+    def all_violations(self, rule: Rule) -> Iterator[Pairs]:
+        raise RowlawError(
+            "BAD_OPTION", option="strategy", value="hydra", problem=f"all violations of {rule} may be too many: use auto on Spark"
+        )
+
+    def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
+        denials = [(number, self.table.safe(denial)) for number, rule in enumerate(rules) for denial in rule.denials]
+        try:
+            found = self._look([Item(number, denial) for number, denial in denials], limit, stop)
+        except Stopped:
+            return [None] * len(rules)
+        none = self._no_pairs
+        return [found.get(number, none) for number in range(len(rules))]
+
+    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
+        safe = tuple(self.table.names[name] for name in columns)
+        firsts = np.cumsum([0, *(len(question.targets) for question in questions)]).tolist()
+        numbered = list(zip(firsts, questions, strict=False))
+        rooted = self._roots([[safe[c] for c in question.context] for question in questions])
+        try:
+            found: dict[int, Pairs] = {}
+            for root, places in rooted.items():
+                if root is None:
+                    items = [item for place in places for item in _as_items(*numbered[place], safe)]
+                    found |= self._look(items, limit, stop or NEVER)
+                else:
+                    task = AskTask(tuple(numbered[place] for place in places), safe, self.nulls, self._columns, FROM_A_TASK)
+                    found |= self._pairs(self._partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER)
+        except Stopped:
+            return [[] for _ in questions]
+        return [[found.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered]
+
+    def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+        safe = tuple(self.table.names[name] for name in columns)
+        firsts = np.cumsum([0, *(len(question.targets) for question in questions)]).tolist()
+        numbered = list(zip(firsts, questions, strict=False))
+        removed = np.zeros(firsts[-1], np.int64)
+        try:
+            for root, places in self._roots([[safe[c] for c in question.context] for question in questions]).items():
+                used = {c for place in places for c in _question_columns(questions[place])}
+                names = tuple(safe[c] for c in sorted(used))
+                # all rows of a question without a column to partition by have to meet in one task
+                sent = self._partitioned(root, names) if root is not None else self._in_one_task(names)
+                renumbered = tuple((first, _renumbered(q, sorted(used))) for first, q in (numbered[place] for place in places))
+                task = RemoveTask(renumbered, names, self.nulls)
+                with described(self.table.session, "rows to remove", stop=stop or NEVER):
+                    for row in self._collected(sent.mapInArrow(task, REMOVED_SCHEMA), stop or NEVER):
+                        removed[row["item"]] += row["removed"]
+        except Stopped:
+            return [[] for _ in questions]
+        return [removed[first : first + len(question.targets)].tolist() for first, question in numbered]
+
+    @cached_property
+    def _columns(self) -> tuple[str, ...]:
+        """All columns, by their safe names, in the order of the sample."""
+        return tuple(self.table.names[c.name] for c in self.statistics.columns)
+
+    @cached_property
+    def _numbered_rows(self) -> DataFrame:
+        """All rows, called by their numbers, whatever the user calls them."""
+        return replace(self.table, row_id=()).labelled
+
+    @property
+    def _no_pairs(self) -> Pairs:
+        return Pairs(self.sample(), np.zeros((0, 2), np.int32))
+
+    def _roots(self, equal: Sequence[Sequence[str]]) -> dict[str | None, list[int]]:
+        """For each entry (columns that must be equal) one of them to partition by: few columns serve all. None: there is no such column."""
+        left = {i: set(columns) & self._light for i, columns in enumerate(equal)}
+        roots: dict[str | None, list[int]] = {}
+        while any(left.values()):
+            best = max(sorted(self._light), key=lambda c: (sum(c in columns for columns in left.values()), self._distinct_in_sample(c)))
+            roots[best] = [i for i, columns in left.items() if best in columns]
+            left = {i: columns for i, columns in left.items() if best not in columns}
+        return {**roots, None: sorted(left)} if left else roots
+
+    @cached_property
+    def _light(self) -> frozenset[str]:
+        """The columns whose groups of rows are all small enough for a task."""
+        view = View(self.table, self._columns, self.limits)
+        most = view.limits.group_share * view.task_rows(self._columns)
+        if self.rows <= most:
+            return frozenset(self._columns)
+        return frozenset(c for c in self._columns if not view.sample.heavy([c], most).num_rows)
+
+    def _distinct_in_sample(self, safe: str) -> int:
+        return self.sample().column(self.table.own_name(safe)).distinct
+
+    def _partitioned(self, root: str, columns: Sequence[str]) -> DataFrame:
+        """The rows with a known value in a column, where those with the same value meet."""
+        view = View(self.table, self._columns, self.limits)
+        known = self.table.known(self.table.plain, [root])
+        sent = known.select(hashed([known[root]]).alias(KEY), *(known[c] for c in dict.fromkeys((root, *columns))))
+        return sent.repartition(tasks_for(self.rows, view.task_rows(columns), view.slots), KEY).drop(KEY)
+
+    def _in_one_task(self, columns: Sequence[str]) -> DataFrame:
+        most = View(self.table, self._columns, self.limits).task_rows(columns)
+        if self.rows > most:
+            problem = (
+                f"an order over all {self.rows:,} rows has to be counted by one task, which holds {most:,}: use error=0 or fewer kinds"
+            )
+            raise RowlawError("BAD_OPTION", option="error", value="", problem=problem)
+        return self.table.plain.select(*columns).coalesce(1)
+
+    def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
+        """Pairs that violate each item, none only if it holds."""
+        found: dict[int, Pairs] = {}
+        roots = self._roots([_equal_columns(item.denial) for item in items])
+        for root, places in roots.items():
+            some = [items[place] for place in places]
+            if root is None:
+                found |= self._counted_first(some, limit, stop)
+            else:
+                used = self._columns
+                task = LookTask(tuple(some), self.nulls, used, FROM_A_TASK)
+                found |= self._pairs(self._partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop)
+        return found
+
+    def _counted_first(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
+        """Items that have no column to partition by: they are counted, and rows that take part are compared with all others."""
+        own = [_with_own_names(item.denial, self.table.own_name) for item in items]
+        stop.check()
+        broken = [item for item, count in zip(items, self.counts(own, stop=stop), strict=True) if count]
+        given = [(item, self._rows_in_violations(item, stop)) for item in broken if item.denial.arity == 2]
+        single = [item for item in broken if item.denial.arity == 1]
+        found = {item.number: self._beside_others(item) for item in single}
+        if given:
+            rows = self._numbered_rows
+            task = MeetTask(tuple(given), self.nulls, ROW, self._columns, FROM_A_TASK)
+            found |= self._pairs(rows.select(ROW, *self._columns), task, "look for partners", limit, stop)
+        return found
+
+    def _rows_in_violations(self, item: Item, stop: Stop) -> pa.Table:
+        from pyspark.sql import functions as f
+
+        stop.check()
+        rows = self._numbered_rows
+        view = View(self.table, tuple(item.denial.columns), self.limits)
+        involved = rows_involved(view, rows, parts_of(view, 0, item.denial))
+        ids = [r[ROW] for r in involved.orderBy(f.desc("pairs"), f.asc(ROW)).limit(GIVEN_ROWS).collect()]
+        return rows.where(f.col(ROW).isin(ids)).select(ROW, *self._columns).toArrow()
+
+    def _beside_others(self, item: Item) -> Pairs:
+        """Rows that violate a rule about single rows, each with another row of the table."""
+        view = View(self.table, tuple(item.denial.columns), self.limits)
+        rows = self._numbered_rows
+        breaking = single_rows(view, rows, Shape.of(item.denial)).select(ROW, *self._columns).limit(FROM_A_TASK).toArrow()
+        others = rows.select(ROW, *self._columns).limit(2).toArrow().cast(breaking.schema)
+        together = pa.concat_tables([breaking, others])
+        ids = together.column(ROW).to_pylist()
+        pairs = [
+            (i, next(j for j in range(breaking.num_rows, len(ids)) if ids[j] != ids[i])) for i in range(breaking.num_rows) if self.rows > 1
+        ]
+        if not pairs:
+            pairs = [(0, 0)]
+        return Pairs(self._relation(together.select(list(self._columns))), np.array(pairs, np.int32))
+
+    def _pairs(self, sent: DataFrame, task: Any, description: str, limit: int, stop: Stop) -> dict[int, Pairs]:
+        """Run a task over all partitions, and give the pairs that it finds for each item, at most ``limit``."""
+        stop.check()
+        types = dict(self.table.plain.dtypes)
+        with described(self.table.session, description, stop=stop):
+            try:
+                listed = sent.mapInArrow(task, pair_schema(types, self._columns)).toArrow()
+            except Exception as error:  # Spark's errors come as many types
+                stop.check()
+                raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
+        if not listed.num_rows:
+            return {}
+        width = len(self._columns)
+        sides = [listed.select(range(1 + side * width, 1 + (side + 1) * width)).rename_columns(self._columns) for side in (0, 1)]
+        relation = self._relation(pa.concat_tables(sides))
+        items = listed.column(0).to_numpy()
+        found = {}
+        for item in np.unique(items).tolist():
+            places = np.flatnonzero(items == item)[:limit]
+            found[item] = Pairs(relation, np.stack((places, places + listed.num_rows), axis=1).astype(np.int32))
+        return found
+
+    def _relation(self, rows: pa.Table) -> Relation:
+        """Rows of the table under its own column names, with the columns of the sample."""
+        return MemoryRelation.of(rows.combine_chunks().rename_columns([c.name for c in self.statistics.columns]), self.table.row_id)
+
+    def _collected(self, frame: DataFrame, stop: Stop) -> list[Any]:
+        try:
+            return frame.collect()
+        except Exception as error:  # Spark's errors come as many types
+            stop.check()
+            raise RowlawError("JOB_FAILED", job="rows to remove", problem=str(error)) from error
+
+
+def _equal_columns(denial: Denial) -> list[str]:
+    return [p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ]
+
+
+def _as_items(first: int, question: Question, names: Sequence[str]) -> list[Item]:
+    """The targets of a question as denials."""
+    equal = tuple(between_rows(names[c], Op.EQ) for c in question.context)
+    items = []
+    for number, target in enumerate(question.targets, first):
+        predicates = (*equal, *_broken_by(target, names))
+        if predicates:
+            items.append(Item(number, Denial(predicates)))
+    return items
+
+
+def _broken_by(target: Target, names: Sequence[str]) -> tuple[Predicate, ...]:
+    if target.left < 0:
+        return ()
+    if target.right < 0:
+        return (between_rows(names[target.left], Op.NE),)
+    return (between_rows(names[target.left], Op.LT), between_rows(names[target.right], Op.LT if target.descending else Op.GT))
+
+
+def _question_columns(question: Question) -> set[int]:
+    return {*question.context, *(c for target in question.targets for c in (target.left, target.right) if c >= 0)}
+
+
+def _renumbered(question: Question, used: Sequence[int]) -> Question:
+    """The question with columns numbered by their place among those that are used."""
+    place: Mapping[int, int] = {c: i for i, c in enumerate(used)} | {-1: -1}
+    targets = tuple(Target(place[t.left], place[t.right], t.descending) for t in question.targets)
+    return Question(tuple(place[c] for c in question.context), targets)
+
+
+def _with_own_names(denial: Denial, own_name: Callable[[str], str]) -> Denial:
+    def own(operand: Any) -> Any:
+        return Column(operand.row, own_name(operand.name)) if isinstance(operand, Column) else operand
+
+    return Denial(tuple(Predicate(own(p.left), p.op, own(p.right)) for p in denial.predicates))

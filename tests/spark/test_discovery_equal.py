@@ -1,0 +1,135 @@
+"""Discovery on Spark finds the rules that discovery in this process finds, from a sample of a few rows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rowlaw
+from rowlaw.discovery.discover import run
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.questions import Question, Target
+from rowlaw.engine.spark.discovery import SparkDiscoveryEngine
+from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.table import SparkTable
+from rowlaw.errors import RowlawError
+from rowlaw.predicates import SpaceOptions
+from rowlaw.relation import encode
+from rowlaw.rules import parse
+from rowlaw.source import open_source
+from rowlaw.spark.jobs import frame_of
+from tests.spark.test_engine_equal import SETTINGS, session  # noqa: F401 - a fixture
+from tests.strategies import nulls, tables, to_arrow
+
+FEW = SparkLimits(learnt_rows=3)
+CUT = SparkLimits(learnt_rows=3, task_bytes=400, buckets=3)  # groups that are too large for a task
+
+
+def on_spark(session, table, nulls, limits):  # noqa: F811
+    source = open_source(frame_of(session, table).repartition(2))
+    return SparkDiscoveryEngine(SparkTable(source.frame, source.schema, nulls), limits)
+
+
+def in_this_process(table, nulls):
+    return LocalEngine(encode(open_source(table)), nulls)
+
+
+def texts(found):
+    return sorted(str(rule.rule) for rule in found)
+
+
+@settings(max_examples=8, **SETTINGS)
+@given(table=tables(min_columns=2, max_columns=3, max_rows=7), nulls=nulls(), limits=st.sampled_from([FEW, CUT]), cross=st.booleans())
+def test_the_same_rules(session, table, nulls, limits, cross):  # noqa: F811
+    arrow = to_arrow(table)
+    options = SpaceOptions(cross=cross, single_row=cross)
+    engine = on_spark(session, arrow, nulls, limits)
+    assert texts(run(engine, options)) == texts(run(in_this_process(arrow, nulls), options))
+    engine.close()
+
+
+def people(rows=400):
+    random = np.random.default_rng(3)
+    zips = random.integers(0, 40, rows)
+    salary = random.integers(10, 60, rows)
+    columns = {
+        "zip": zips,
+        "city": zips // 3,
+        "state": zips // 12,
+        "salary": salary,
+        "tax": salary * 2 + zips // 12 * 0,
+        "id": np.arange(rows),
+    }
+    columns["city"][7] = 99  # breaks zip -> city, which a small sample does not show
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.02])
+def test_rules_with_and_without_exceptions(session, error):  # noqa: F811
+    table = people()
+    engine = on_spark(session, table, "unknown", SparkLimits(learnt_rows=60))
+    assert not engine.sample_is_whole
+    kinds = ("key", "fd", "od", "dc") if not error else ("key", "fd", "od")
+    here, there = (run(e, SpaceOptions(cross=False), kinds=kinds, error=error) for e in (in_this_process(table, "unknown"), engine))
+    assert texts(there) == texts(here)
+    assert "fd (zip) -> city" in texts(run(engine, SpaceOptions(cross=False), kinds=("fd",), error=0.02))
+    assert "fd (zip) -> city" not in texts(there) or error
+    engine.close()
+
+
+@settings(max_examples=10, **SETTINGS)
+@given(table=tables(min_columns=2, max_columns=4, max_rows=9), nulls=nulls())
+def test_statistics_are_those_of_one_process(session, table, nulls):  # noqa: F811
+    arrow = to_arrow(table)
+    here, there = in_this_process(arrow, nulls), on_spark(session, arrow, nulls, FEW)
+    for column in here.statistics.columns:
+        other = there.statistics.column(column.name)
+        assert (other.type, other.distinct, other.nulls) == (column.type, column.distinct, column.nulls)
+        assert len(there.statistics.frequent_values(column.name, 0.3)) == len(here.statistics.frequent_values(column.name, 0.3))
+        assert there.statistics.agreeing_pairs(column.name) == here.statistics.agreeing_pairs(column.name)
+        if column.type == "number":
+            assert there.statistics.mean(column.name, exact=True) == here.statistics.mean(column.name, exact=True)
+    for a in here.statistics.columns:
+        for b in here.statistics.columns:
+            if a.type == b.type:
+                assert there.statistics.shared_values(a.name, b.name) == here.statistics.shared_values(a.name, b.name)
+    of_pairs = np.array([True, False])
+    for names in ([c.name for c in here.statistics.columns[:2]], []):
+        asked = [[name in names for name in known.names] for known in (here.known_rows, there.known_rows)]
+        found = [
+            known.could_break(*(np.array([line, line]).reshape(2, len(known.names)).astype(bool) for _ in range(2)), of_pairs).tolist()
+            for known, line in zip((here.known_rows, there.known_rows), asked, strict=True)
+        ]
+        assert found[0] == found[1]
+    there.close()
+
+
+def test_counterexamples_are_pairs_of_the_table(session):  # noqa: F811
+    table = people()
+    engine = on_spark(session, table, "unknown", SparkLimits(learnt_rows=60))
+    broken, holds, ordered = (parse(text) for text in ("fd (zip) -> city", "fd (city) -> state", "od {}: salary ~ zip"))
+    answers = engine.counterexamples([broken, holds, ordered], 5)
+    assert [len(pairs) > 0 for pairs in answers] == [True, False, True]
+    rows = answers[0].relation.decode(answers[0].rows.ravel(), ["zip", "city"]).to_pylist()
+    assert all(s["zip"] == t["zip"] and s["city"] != t["city"] for s, t in zip(rows[::2], rows[1::2], strict=True))
+    assert all(row in table.select(["zip", "city"]).to_pylist() for row in rows)
+    names = ["zip", "city", "state"]
+    asked = [Question((0,), (Target(1), Target(2))), Question((), (Target(2),))]
+    found = [[len(pairs) > 0 for pairs in answer] for answer in engine.ask(names, asked, 5)]
+    assert found == [[True, False], [True]]
+    assert engine.fewest_removed(names, asked) == in_this_process(table, "unknown").fewest_removed(names, asked)
+    engine.close()
+
+
+def test_strategies_that_need_all_rows_are_refused(session):  # noqa: F811
+    engine = on_spark(session, people(), "unknown", SparkLimits(learnt_rows=60))
+    for strategy in ("pairs", "hydra", "levels"):
+        with pytest.raises(RowlawError, match="larger than what this process may hold"):
+            run(engine, SpaceOptions(cross=False), strategy=strategy)
+    engine.close()
+
+
+def test_a_time_limit_gives_what_is_proven(session):  # noqa: F811
+    found = rowlaw.discover(frame_of(session, people()), engine="spark", time_limit=0.5, progress=False)
+    assert found.partial
