@@ -59,6 +59,7 @@ SETUP = """
                 yield pa.record_batch({"told": [told]})
         return spark.range(1).mapInArrow(task, "told long").first()["told"]
 
+    told = [holds(64 << 20), holds(asked["limit"])]
     frame = spark.range(asked["rows"]).selectExpr(*(f"{remainder(*of)} as {name}" for name, of in asked["columns"].items()))
     found = rowlaw.check(frame, asked["rules"], engine="spark", progress=False).counts
 """
@@ -72,7 +73,8 @@ def limited(tmp_path_factory):
     path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "MALLOC_ARENA_MAX")
     environment = {"PYTHONPATH": path, "ARROW_DEFAULT_MEMORY_POOL": "system", **dict.fromkeys(threads, "1")}
-    return {f"spark.executorEnv.{name}": value for name, value in environment.items()}
+    told = {"spark.executor.cores": "1", "spark.executor.memoryOverhead": f"{LIMIT >> 20}m"}  # what the engine goes by
+    return {f"spark.executorEnv.{name}": value for name, value in environment.items()} | told
 
 
 def local(columns, rules, rows=ROWS):
@@ -83,17 +85,19 @@ def local(columns, rules, rows=ROWS):
     return rowlaw.check(table, rules, engine="local", progress=False).counts
 
 
-def asked(columns, rules):
-    return {"ASKED": json.dumps({"rows": ROWS, "columns": columns, "rules": rules})}
+def asked(cluster, conf, text, columns, rules, **more):
+    """What a driver tells: two tries to get memory, and what `text` adds."""
+    question = {"limit": LIMIT, "columns": columns, "rules": rules, **more}
+    (enough, too_much), *found = cluster.run(f"{SETUP}{text}", conf=conf, timeout=280, ASKED=json.dumps(question))
+    assert enough == 64 << 20
+    assert too_much == 0, "the limit has no effect"
+    return found
 
 
 def test_workers_with_less_memory_than_the_table(cluster, limited):
     assert {name for named in rowlaw.RuleSet.of(WIDE_RULES) for name in named.rule.columns} == set(NAMES), "all of the table is checked"
     assert 4 * ROWS * len(NAMES) > LIMIT, "the table's codes are larger than the limit"
-    told = f"print(json.dumps([holds(64 << 20), holds({LIMIT}), found]))"
-    enough, too_much, found = cluster.run(f"{SETUP}    {told}\n", conf=limited, timeout=280, **asked(WIDE, WIDE_RULES))
-    assert enough == 64 << 20
-    assert too_much == 0, "the limit has no effect"
+    (found,) = asked(cluster, limited, "    print(json.dumps([told, found]))\n", WIDE, WIDE_RULES, rows=ROWS)
     assert found == local(WIDE, WIDE_RULES)
     assert found["bucket"] > 10**11
 
@@ -113,11 +117,8 @@ CUT = """
 
 def test_half_of_all_rows_have_one_value(cluster, limited):
     """One rule for each plan; the last one is cut because the group has more rows than a task may take."""
-    rules = {"ASKED": json.dumps({"rows": SKEWED_ROWS, "columns": SKEWED, "rules": SKEWED_RULES, "cut": CUT_RULES})}
-    too_much, found, words = cluster.run(
-        f"{SETUP}{CUT}    print(json.dumps([holds({LIMIT}), found, words]))\n", conf=limited, timeout=280, **rules
-    )
-    assert too_much == 0, "the limit has no effect"
+    text = f"{CUT}    print(json.dumps([told, found, words]))\n"
+    found, words = asked(cluster, limited, text, SKEWED, SKEWED_RULES, rows=SKEWED_ROWS, cut=CUT_RULES)
     assert found == local(SKEWED, SKEWED_RULES | CUT_RULES, SKEWED_ROWS)
     assert min(found.values()) > 10**5, "a rule that nearly holds says little"
     assert all("cut by buckets" in text for text in words), words
