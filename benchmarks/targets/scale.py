@@ -30,7 +30,9 @@ MIDDLE = 0.5  # of the time that the undisturbed run took, after which a worker 
 SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.driver.maxResultSize": "64m",
-    "spark.executor.memory": "800m",  # of 2 GiB: a Python worker needs up to 1 GiB beside it
+    "spark.executor.memory": "800m",  # of 2 GiB
+    "spark.executor.memoryOverhead": "1g",  # for the Python worker beside it
+    "spark.executor.cores": "1",
     "spark.executor.extraJavaOptions": "-XX:+UseParallelGC",  # Java's full compiler: runs are long
     "spark.sql.shuffle.partitions": "64",  # joined by adaptive execution where they are small
     "spark.executorEnv.OMP_NUM_THREADS": "1",

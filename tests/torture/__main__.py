@@ -58,6 +58,13 @@ def cluster(_minutes: float, _seed: int, _: int | None) -> Outcome:
     return cluster.run()
 
 
+def spark(minutes: float, seed: int, chunk: int | None) -> Outcome:
+    from tests.torture import spark
+
+    wanted = max(200, round(spark.CASES * minutes / MINUTES))
+    return spark.run(wanted * spark.CASE_SECONDS, wanted=wanted, seed=seed, only=chunk)
+
+
 def faults(_minutes: float, _seed: int, _: int | None) -> Outcome:
     from tests.torture import faults
 
@@ -77,7 +84,7 @@ def shapes(minutes: float, _seed: int, _: int | None) -> Outcome:
 
 
 Part = Callable[[float, int, int | None], Outcome]
-PARTS: dict[str, Part] = {run.__name__: run for run in (cases, kills, state, cluster, faults, hostile, shapes)}
+PARTS: dict[str, Part] = {run.__name__: run for run in (cases, kills, state, cluster, spark, faults, hostile, shapes)}
 ALONE: dict[str, Part] = {"apply": apply}  # a piece of another part
 
 

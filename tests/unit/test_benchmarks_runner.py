@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,9 +17,9 @@ import pytest
 from rich.console import Console
 
 from benchmarks import documents, plots, runner
-from benchmarks.case import Case, Comparison, Contender, Options
+from benchmarks.case import Case, Comparison, Contender, Fact, Options
 from benchmarks.compare import Record, agree, difference, growth, ratio
-from benchmarks.measure import Measurement, measure
+from benchmarks.measure import Measurement, measure, measure_together
 from benchmarks.svg import Dot, dots
 
 HERE = "tests.unit.test_benchmarks_runner"
@@ -50,6 +51,9 @@ class Fake(Case):
     def data_bytes(self) -> int:
         return MIB
 
+    def facts(self) -> list[Fact]:
+        return [Fact("process", os.getpid(), "id"), Fact("peak", 512.0, "MiB", at_most=600.0)]
+
     def close(self) -> None:
         if self.child is not None:
             self.child.communicate()
@@ -80,6 +84,43 @@ def test_same_answers_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert len(peer["seconds"]) == 2
     assert written["machine"]["cores"] >= 1
     assert str(Path.cwd()) not in json.dumps(written)
+
+
+def test_contenders_of_one_process_take_turns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    comparison = Comparison("job", fake("rowlaw"), (fake("peer", bar=1e9),), calls=3, together=True)
+    code, text, written = run(monkeypatch, tmp_path, comparison)
+    assert code == 0
+    assert "job, peer: peak: 512 MiB; bar 600: met" in text
+    both = written["comparisons"][0]["contenders"]
+    assert both[0]["facts"] == both[1]["facts"], "they are one process"
+    assert both[1]["bar"]["met"]
+    found = measure_together([fake("rowlaw"), fake("peer")], 3, [60.0, 60.0])
+    assert [len(one.wall) for one in found] == [3, 3]
+
+
+@pytest.mark.parametrize(("broken", "status"), [({"sleep": 60.0}, "timeout"), ({"fail": "run"}, "failed")])
+def test_who_breaks_down_beside_others(broken: dict[str, Any], status: str) -> None:
+    """What was measured before stands."""
+    ours, peer = measure_together([fake("rowlaw"), fake("peer", **broken)], 2, [60.0, 0.5])
+    assert (ours.status, len(ours.wall), ours.answers, ours.facts) == ("done", 1, (1,), ())
+    assert peer.status == status
+
+
+def test_an_earlier_version_is_imported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ROWLAW_CACHE", str(tmp_path))
+    (tmp_path / "bench/rowlaw-0123abc/src/rowlaw").mkdir(parents=True)
+    (tmp_path / "bench/rowlaw-0123abc/src/rowlaw/__init__.py").write_text("")
+    found = measure(Contender("rowlaw 0.0", f"{HERE}:WhichVersion", commit="0123abc"), calls=1, timeout=60.0)
+    assert found.answers == (str(tmp_path / "bench/rowlaw-0123abc/src/rowlaw/__init__.py"),), found.log
+
+
+class WhichVersion(Case):
+    """The answer is the file that ``import rowlaw`` finds."""
+
+    def run(self) -> str | None:
+        import rowlaw
+
+        return rowlaw.__file__
 
 
 def test_different_answers_are_loud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.tables import tax, tax_rows
+from benchmarks.tables import tax, tax_money, tax_rows
 
 DENIALS = {
     tax.KEY: [("AreaCode", "="), ("Phone", "=")],
@@ -160,3 +160,26 @@ def test_rates_never_fall_with_salary_in_a_state(clean: pa.Table) -> None:
         part = clean.filter(pc.equal(clean["State"], state)).sort_by("Salary")
         salary, rate = part["Salary"].to_pylist(), part["Rate"].to_pylist()
         assert all(b >= a for (s, a), (t, b) in pairwise(zip(salary, rate, strict=True)) if s < t), state
+
+
+def test_money_has_the_same_rows_and_a_true_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tax_money, "FILE_ROWS", 400)
+    truth = tax_money.write(tmp_path / "table", 1_000, seed=3)
+    table = pq.read_table(tmp_path / "table")
+    assert len(list((tmp_path / "table").glob("*.parquet"))) == 3
+    plain, told = tax.generate(1_000, seed=3, errors=1)
+    assert table.select(plain.column_names).equals(plain)
+    income, spent, wealth = (table.column(name).to_numpy() for name in tax_money.MORE.names)
+    assert {rule: truth[rule] for rule in tax.RULES} == {rule: broken.pairs for rule, broken in told.broken.items()}
+    assert truth[tax_money.INCOME_SPENT] == ((income[:, None] < income) & (spent[:, None] > spent)).sum()
+    assert truth[tax_money.SPENT_WEALTH] == ((spent[:, None] >= spent) & (wealth[:, None] < wealth)).sum()
+    assert len(np.unique(wealth)) > 900
+
+
+@pytest.mark.parametrize("or_equal", [False, True])
+def test_inversions_equal_brute_force(or_equal: bool) -> None:
+    random = np.random.default_rng(0)
+    for size in (0, 1, 2, 7, 40):
+        a, b = random.integers(0, 8, size), random.integers(0, 8, size)
+        expected = (a[:, None] < a) & ((b[:, None] >= b) if or_equal else (b[:, None] > b))
+        assert tax_money.inverted(a, b, or_equal=or_equal) == expected.sum()
