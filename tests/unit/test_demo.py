@@ -2,6 +2,7 @@
 
 import sys
 
+import pyarrow.parquet as pq
 import pytest
 
 import rowlaw
@@ -21,6 +22,12 @@ def test_the_whole_story_on_a_real_table(here, capsys):
     show()
     shown = capsys.readouterr().out
     parts = [
+        "336,776 flights that left New York in 2013, as a Spark DataFrame",
+        "7 rules, checked where the rows are",
+        "spark engine: asked for",
+        "One that nearly holds",
+        "4 errors planted in a copy",
+        "What a pipeline does next",
         "The table planes: 3,322 rows",
         "laws that its rows obey",
         "one that nearly holds",
@@ -32,6 +39,9 @@ def test_the_whole_story_on_a_real_table(here, capsys):
     assert places == sorted(places)
     assert "fd (model) -> engines: 4 violations; without N851NW it would hold" in shown
     assert "retired: " in shown
+    assert "fd (dest, origin) -> distance: without 95 of 336,776 rows it would hold" in shown
+    for found in ("hour      16      clock, order", "distance  0       length", "minute    0       minutes", "dest      EWR     away"):
+        assert found in shown
     assert "tailnum N20001, manufacturer BOEING, model 737-824, seats 166" in shown
     assert "\x1b" not in shown
     folder = here / "rowlaw-demo"
@@ -39,6 +49,11 @@ def test_the_whole_story_on_a_real_table(here, capsys):
     assert "N102UW" in report
     assert len(report) < 2_000_000
     assert rowlaw.Laws.open(folder / "planes.state").batch == 1
+    assert "month=1, day=1, carrier=UA, flight=194, origin=JFK" in (folder / "flights.html").read_text()
+    written = pq.read_table(folder / "violations")
+    assert written.column_names[:3] == ["rule", "s_row", "t_row"]
+    assert written.num_rows == pq.read_table(folder / "violations", columns=["rule"]).num_rows > 1_000
+    assert pq.read_table(folder / "clean.parquet", columns=["broken_rules"]).column(0).combine_chunks().flatten().to_pylist() == []
 
 
 @pytest.mark.parametrize("name", ["planes", "staff"])
