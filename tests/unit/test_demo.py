@@ -2,7 +2,6 @@
 
 import sys
 
-import pyarrow.parquet as pq
 import pytest
 
 import rowlaw
@@ -18,16 +17,16 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_whole_story_on_a_real_table(here, capsys):
+def test_without_java_the_story_is_told_without_spark(here, capsys, monkeypatch):
+    def none():
+        raise RowlawError("NO_JAVA", minimum=17, found="")
+
+    monkeypatch.setattr("rowlaw.cli.demo.find_java", none)
     show()
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "NO_JAVA" in shown.err
+    assert "the part on Spark is left out" in shown.err
     parts = [
-        "336,776 flights that left New York in 2013, as a Spark DataFrame",
-        "7 rules, checked where the rows are",
-        "spark engine: asked for",
-        "One that nearly holds",
-        "4 errors planted in a copy",
-        "What a pipeline does next",
         "The table planes: 3,322 rows",
         "laws that its rows obey",
         "one that nearly holds",
@@ -35,25 +34,17 @@ def test_the_whole_story_on_a_real_table(here, capsys):
         "A row arrives",
         "report.html",
     ]
-    places = [shown.index(part) for part in parts]
+    places = [shown.out.index(part) for part in parts]
     assert places == sorted(places)
-    assert "fd (model) -> engines: 4 violations; without N851NW it would hold" in shown
-    assert "retired: " in shown
-    assert "fd (dest, origin) -> distance: without 95 of 336,776 rows it would hold" in shown
-    for found in ("hour      16      clock, order", "distance  0       length", "minute    0       minutes", "dest      EWR     away"):
-        assert found in shown
-    assert "tailnum N20001, manufacturer BOEING, model 737-824, seats 166" in shown
-    assert "\x1b" not in shown
+    assert "fd (model) -> engines: 4 violations; without N851NW it would hold" in shown.out
+    assert "retired: " in shown.out
+    assert "tailnum N20001, manufacturer BOEING, model 737-824, seats 166" in shown.out
+    assert "\x1b" not in shown.out
     folder = here / "rowlaw-demo"
     report = (folder / "report.html").read_text()
     assert "N102UW" in report
     assert len(report) < 2_000_000
     assert rowlaw.Laws.open(folder / "planes.state").batch == 1
-    assert "month=1, day=1, carrier=UA, flight=194, origin=JFK" in (folder / "flights.html").read_text()
-    written = pq.read_table(folder / "violations")
-    assert written.column_names[:3] == ["rule", "s_row", "t_row"]
-    assert written.num_rows == pq.read_table(folder / "violations", columns=["rule"]).num_rows > 1_000
-    assert pq.read_table(folder / "clean.parquet", columns=["broken_rules"]).column(0).combine_chunks().flatten().to_pylist() == []
 
 
 @pytest.mark.parametrize("name", ["planes", "staff"])

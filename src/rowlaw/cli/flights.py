@@ -68,7 +68,7 @@ def tell(console: Console, home: Path) -> None:
     told.rules.save(laws)
     say(console, "A local Spark session starts; the table is a DataFrame, and stays one.")
     spark = session()
-    flights = spark.read.parquet(str(file))
+    flights = spark.read.parquet(str(file.absolute()))  # Java may have been started in another folder
     step(
         console,
         f"{flights.count():,} flights that left New York in 2013, as a Spark DataFrame",
@@ -127,7 +127,7 @@ def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataF
         )
     say(console, table)
     clean, violations, report = home / "clean.parquet", home / "violations", home / "flights.html"
-    result.good().write.parquet(str(clean))
+    result.good().write.parquet(str(clean.absolute()))
     written = result.write_violations(f"{violations}/")
     commands = [f'result.good().write.parquet("{clean}")', f'result.write_violations("{violations}/")', f'result.to_html("{report}")']
     step(
@@ -137,7 +137,7 @@ def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataF
         ">>>",
     )
     write_report(report, result, title="flights with errors")
-    rows = f"{spark.read.parquet(str(clean)).count():,} of {result.table_rows:,} rows"
+    rows = f"{spark.read.parquet(str(clean.absolute())).count():,} of {result.table_rows:,} rows"
     say(console, f"  {rows}; {written:,} violations of {', '.join(broken)}; a report of {report.stat().st_size / 1e6:.1f} MB")
     result.close()
 
