@@ -1,4 +1,8 @@
-"""Puts what was measured on a cluster into the page about Spark, and an estimate made from it: no figure there is typed by hand."""
+"""Puts what was measured on a cluster into the page about Spark, and an estimate made from it: no figure there is typed by hand.
+
+The page has the figures itself, between marks, so that they are seen in the repository too: ``python docs/hooks/cluster.py`` writes them
+anew, and a test holds that they are those of the results.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+PAGE = Path(__file__).parents[1] / "spark.md"
 NOTHING = "No results have been recorded yet: `make bench T=cluster`."
 ONE_THREAD, TWO_THREADS, ONE_WORKER, TWO_WORKERS = (f"rowlaw, {who}" for who in ("one thread", "two threads", "one worker", "two workers"))
 
@@ -26,9 +31,10 @@ Document = dict[str, Any]
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by MkDocs for each page."""
     for name, part in (("cluster", phases), ("billion", estimate)):
-        mark = f"<!-- {name} -->"
-        if mark in markdown:
-            markdown = markdown.replace(mark, part(RESULTS))
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if begin in markdown and end in markdown:
+            before, _, rest = markdown.partition(begin)
+            markdown = f"{before}{begin}\n\n{part(RESULTS)}\n\n{end}{rest.partition(end)[2]}"
     return markdown
 
 
@@ -215,3 +221,7 @@ def _time(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(on_page_markdown(PAGE.read_text()))

@@ -17,9 +17,15 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_whole_story_on_a_real_table(here, capsys):
+def test_without_java_the_story_is_told_without_spark(here, capsys, monkeypatch):
+    def none():
+        raise RowlawError("NO_JAVA", minimum=17, found="")
+
+    monkeypatch.setattr("rowlaw.cli.demo.find_java", none)
     show()
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "NO_JAVA" in shown.err
+    assert "the part on Spark is left out" in shown.err
     parts = [
         "The table planes: 3,322 rows",
         "laws that its rows obey",
@@ -28,12 +34,12 @@ def test_the_whole_story_on_a_real_table(here, capsys):
         "A row arrives",
         "report.html",
     ]
-    places = [shown.index(part) for part in parts]
+    places = [shown.out.index(part) for part in parts]
     assert places == sorted(places)
-    assert "fd (model) -> engines: 4 violations; without N851NW it would hold" in shown
-    assert "retired: " in shown
-    assert "tailnum N20001, manufacturer BOEING, model 737-824, seats 166" in shown
-    assert "\x1b" not in shown
+    assert "fd (model) -> engines: 4 violations; without N851NW it would hold" in shown.out
+    assert "retired: " in shown.out
+    assert "tailnum N20001, manufacturer BOEING, model 737-824, seats 166" in shown.out
+    assert "\x1b" not in shown.out
     folder = here / "rowlaw-demo"
     report = (folder / "report.html").read_text()
     assert "N102UW" in report

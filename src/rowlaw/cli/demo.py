@@ -1,4 +1,7 @@
-"""``rowlaw demo``: a table, its laws, errors that they find, a law that ends, and a report. Every step shows its command."""
+"""``rowlaw demo``: rules on Spark, then a table, its laws, errors that they find, a law that ends, and a report.
+
+Every step says what it shows, and the command or the Python that does the same.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,16 @@ import time
 from pathlib import Path
 
 import pyarrow.csv
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from rowlaw.cache import numba_cache
+from rowlaw.cli import flights
 from rowlaw.cli.check import clash_grid
-from rowlaw.cli.page import trimmed
 from rowlaw.cli.stories import PACKAGE, Story, installed, story
+from rowlaw.cli.telling import say, step
 from rowlaw.discovery import discover
 from rowlaw.discovery.together import most_specific
 from rowlaw.errors import RowlawError
@@ -25,6 +29,7 @@ from rowlaw.maintain import Laws
 from rowlaw.output import write_text
 from rowlaw.report import write_report
 from rowlaw.rules import Denial, Rule, RuleSet, english
+from rowlaw.spark.java import find_java
 from rowlaw.violations import Result, check
 from rowlaw.violations.sides import printed
 
@@ -47,20 +52,33 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False) -> None:
         print("rowlaw: the first run compiles the kernels, which takes a minute or two; later runs do not", file=sys.stderr)
     told = story("staff" if staff or not installed() else "planes")
     home = _fresh(folder)
+    if told.name == "planes" and _java():
+        flights.tell(console, home)
+        say(console, Text("\nA small table in this process, without Spark: laws that nobody has written down", style="bold"))
     _write(told, home)
-    _say(console, f"The table {told.name}: {told.table.num_rows:,} rows, {told.table.num_columns} columns: {told.about}.")
+    say(console, f"The table {told.name}: {told.table.num_rows:,} rows, {told.table.num_columns} columns: {told.about}.")
     laws = _laws(console, told, home)
     result = _errors(console, told, home, laws)
     state = _arrival(console, told, home)
     report = home / "report.html"
     write_report(report, result, history=state.history, title=f"{told.name} with errors", command=_again(told, home))
     result.close()
-    _step(console, f"A report of all this: {report}", [])
-    _say(console, f"  One file of {report.stat().st_size / 1e6:.1f} MB that opens in any browser, without a network.")
-    _say(
+    step(console, f"A report of all this: {report}", [])
+    say(console, f"  One file of {report.stat().st_size / 1e6:.1f} MB that opens in any browser, without a network.")
+    say(
         console,
         Text(f"\nEverything is in the folder {home}: tables, laws, state, report. It took {time.monotonic() - began:.0f} s.", style="dim"),
     )
+
+
+def _java() -> bool:
+    """Whether Spark can run; without Java the story is told without it."""
+    try:
+        find_java()
+    except RowlawError as error:
+        print(f"rowlaw: {error}; so the part on Spark is left out", file=sys.stderr)
+        return False
+    return True
 
 
 def _fresh(folder: str) -> Path:
@@ -85,28 +103,15 @@ def _write(told: Story, home: Path) -> None:
         pyarrow.csv.write_csv(table, home / f"{name}.csv")
 
 
-def _say(console: Console, what: RenderableType, *, soft_wrap: bool = False) -> None:
-    """Print at once, without the blanks that fill the last column of a table."""
-    with console.capture() as captured:
-        console.print(what, soft_wrap=soft_wrap)
-    print(trimmed(captured.get().rstrip("\n")), flush=True)
-
-
-def _step(console: Console, title: str, commands: list[str]) -> None:
-    _say(console, Text(f"\n{title}", style="bold"))
-    for command in commands:
-        _say(console, Text(f"  $ {command}", style="cyan"), soft_wrap=True)
-
-
 def _laws(console: Console, told: Story, home: Path) -> RuleSet:
     """The ranked laws, and what nearly holds."""
     source = home / f"{told.name}.csv"
     found = discover(os.fspath(source), progress=False)
-    _step(console, f"{found.total:,} laws that its rows obey, the best first", [f"rowlaw discover {source} --top {SHOWN}"])
+    step(console, f"{found.total:,} laws that its rows obey, the best first", [f"rowlaw discover {source} --top {SHOWN}"])
     table = Table("", "score", "law", "in words", box=None, header_style="dim", padding=(0, 1))
     for rule in found.rules[:SHOWN]:
         table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
-    _say(console, table)
+    say(console, table)
     _nearly(console, told.nearly, source, told.row_id)
     laws = RuleSet((*found.rules[:CHECKED], *told.rules), found.nulls, found.settings)
     laws.save(home / "laws.yaml")
@@ -115,11 +120,11 @@ def _laws(console: Console, told: Story, home: Path) -> RuleSet:
 
 def _nearly(console: Console, rule: Rule, source: Path, row_id: str) -> None:
     """A law that a few rows break: often these rows are wrong."""
-    _step(console, "And one that nearly holds", [f"rowlaw explain {source} '{rule}' --row-id {row_id}"])
+    step(console, "And one that nearly holds", [f"rowlaw explain {source} '{rule}' --row-id {row_id}"])
     result = check(os.fspath(source), {"nearly": rule}, row_id=row_id, progress=False)
     removed = ", ".join(printed(row) for row in result.rows_to_remove("nearly").first)
-    _say(console, Text(f"  {rule}: {result.counts['nearly']:,} violations; without {removed} it would hold"))
-    _say(console, Padding(clash_grid(result.side_by_side("nearly", 1)), (0, 0, 0, 2)))
+    say(console, Text(f"  {rule}: {result.counts['nearly']:,} violations; without {removed} it would hold"))
+    say(console, Padding(clash_grid(result.side_by_side("nearly", 1)), (0, 0, 0, 2)))
     result.close()
 
 
@@ -131,7 +136,7 @@ def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
     """The planted errors, and the laws that find each."""
     result = check(home / f"{told.name}-with-errors.csv", laws, row_id=told.row_id, progress=False)
     title = f"{len(told.planted)} errors planted in a copy: {len(result.broken)} of {len(laws)} laws are broken"
-    _step(console, title, [_again(told, home)])
+    step(console, title, [_again(told, home)])
     blamed: dict[object, list[str]] = {}
     for verdict in result.broken:
         for row in result.rows_to_remove(verdict.id).first:
@@ -140,9 +145,9 @@ def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
     for error in told.planted:
         ids = ", ".join(blamed.get(error.row, [])) or "none"
         table.add_row(printed(error.row), error.column, printed(error.was), Text(printed(error.became), style="bold red"), ids)
-    _say(console, table)
+    say(console, table)
     worst = max(result.broken, key=lambda verdict: verdict.violations)
-    _say(console, Text(f"  {worst.id}, for example: {worst.violations:,} violations in {worst.rows:,} rows, counted exactly."))
+    say(console, Text(f"  {worst.id}, for example: {worst.violations:,} violations in {worst.rows:,} rows, counted exactly."))
     return result
 
 
@@ -153,12 +158,12 @@ def _arrival(console: Console, told: Story, home: Path) -> Laws:
     change = state.apply(os.fspath(arriving), batch_id="demo")
     commands = [f"rowlaw init {folder} {source} --row-id {told.row_id}", f"rowlaw apply {folder} --insert {arriving}"]
     rows = "A row arrives" if change.inserted == 1 else f"{change.inserted} rows arrive"
-    _step(console, f"{rows}: {len(change.removed)} laws end, {len(change.added)} new ones hold", commands)
+    step(console, f"{rows}: {len(change.removed)} laws end, {len(change.added)} new ones hold", commands)
     retired = [event for event in change.events if event.kind == "retired"]
     for event in sorted(retired, key=lambda event: (_specific(event.rule).kind != "fd", len(event.rule.columns)))[:2]:
-        _say(console, Text(f"  retired: {event.id}, {_specific(event.rule)}"))
+        say(console, Text(f"  retired: {event.id}, {_specific(event.rule)}"))
         for row in event.witness:
-            _say(console, Text("           " + ", ".join(f"{name} {printed(value)}" for name, value in row.items())))
+            say(console, Text("           " + ", ".join(f"{name} {printed(value)}" for name, value in row.items())))
     return state
 
 

@@ -46,11 +46,8 @@ class Story:
 
 def story(name: str) -> Story:
     """A story by its name; its table comes from a package that must be installed, or from rowlaw itself."""
-    import yaml
-
-    data = files("rowlaw.cli") / "data"
-    told: dict[str, Any] = yaml.safe_load((data / "demo.yaml").read_text("utf-8"))[name]
-    folder = _folder(told["package"]) if "package" in told else Path(str(data))
+    told = read_stories()[name]
+    folder = package_folder(told["package"]) if "package" in told else Path(str(files("rowlaw.cli") / "data"))
     table = _read(folder / told["file"])
     rules = RuleSet(tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in told["rules"].items()))
     damaged, planted = _plant(table, told["row_id"], told["planted"])
@@ -58,12 +55,20 @@ def story(name: str) -> Story:
     return Story(name, told["about"], told["row_id"], table, rules, parse(told["nearly"]), planted, damaged, arriving)
 
 
+def read_stories() -> dict[str, Any]:
+    """All stories, as the file of rowlaw has them."""
+    import yaml
+
+    found: dict[str, Any] = yaml.safe_load((files("rowlaw.cli") / "data" / "demo.yaml").read_text("utf-8"))
+    return found
+
+
 def installed() -> bool:
     """Whether the package with the real table is there."""
     return importlib.util.find_spec(PACKAGE) is not None
 
 
-def _folder(package: str) -> Path:
+def package_folder(package: str) -> Path:
     """Where a package lies. It is not imported: all that is wanted is a file of it."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
