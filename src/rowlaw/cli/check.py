@@ -15,7 +15,7 @@ from rowlaw.cli.page import Page, command
 from rowlaw.engine.choose import EngineName
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
-from rowlaw.rules.english import counted
+from rowlaw.rules.wording import counted
 from rowlaw.violations import Result, Verdict, check
 from rowlaw.violations.clashes import check_file
 from rowlaw.violations.sides import Clash, printed

@@ -17,7 +17,7 @@ from rowlaw.cli.process import BEGAN
 from rowlaw.discovery import Discovery, discover
 from rowlaw.interrupts import first, listening
 from rowlaw.rules import NamedRule
-from rowlaw.rules.english import counted, percent
+from rowlaw.rules.wording import counted, percent
 
 LAID_OUT = 500  # rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
 WIDE = 120  # columns when the output is not a terminal

@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rowlaw.rules import RuleSet, english
-from rowlaw.rules.english import counted
+from rowlaw.rules.wording import counted
 from rowlaw.violations import Result, Verdict
 from rowlaw.violations.sides import Clash, printed
 

@@ -12,7 +12,7 @@ from rowlaw.cli.formats import markdown_table
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page
 from rowlaw.report.profiling import HEAD, Profile, profile
-from rowlaw.rules.english import counted
+from rowlaw.rules.wording import counted
 
 WIDE = 140  # columns when the output is not a terminal
 

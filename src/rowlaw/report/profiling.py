@@ -13,7 +13,7 @@ from rowlaw.engine.protocol import Engine
 from rowlaw.errors import check_parameters
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
-from rowlaw.rules.english import counted, percent
+from rowlaw.rules.wording import counted, percent
 from rowlaw.source import READING, open_source
 from rowlaw.violations.check import rule_set
 from rowlaw.violations.sides import printed
