@@ -68,6 +68,8 @@ class Causes:
         rows = self.rows
         if not rows:
             return self._many()
+        if 1 < self.violations <= len(rows):  # each violation is a row by itself
+            return ""
         verb = "explains" if len(rows) == 1 else "explain"
         which = "all " if self.explained == self.violations and self.violations > 1 else ""
         of = "" if self.explained == self.violations else f" of {self.violations:,}"
