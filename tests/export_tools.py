@@ -121,8 +121,8 @@ def main(folder: Path, tools: list[str]) -> None:
             print(f"{tool}: did not run: {str(getattr(error, 'stderr', '') or error)[-2000:]}")
             continue
         expressed = {r.id for r in RULES} - {u.id for u in exported(tool).unexpressed}
-        verdict = "agrees" if found == BROKEN & expressed else "DIFFERS"
-        print(f"{tool}: {verdict}; broken {sorted(found)}, expected {sorted(BROKEN & expressed)}")
+        expected = BROKEN & expressed
+        print(f"{tool}: {'agrees' if found == expected else 'DIFFERS'}; broken {sorted(found)}, expected {sorted(expected)}")
 
 
 def exported(tool: str) -> rowlaw.export.target.Export:

@@ -154,7 +154,8 @@ def test_what_the_grammar_makes_is_what_the_parser_reads():
 
 def _left_out(text):
     """What only the grammar's comments forbid: comparisons of two literals, or of a column with itself."""
-    compared = re.findall(r"(?:\(|and) (.+?) (?:=|!=|<|<=|>|>=|==|<>) (.+?) (?=and|\)$)", text) if text.startswith("not") else []
+    parts = re.sub(r"between (\S+) and", r"between \1 to", text).removeprefix("not ( ").split(" and ") if text.startswith("not") else []
+    compared = [found.groups() for part in parts if (found := re.fullmatch(r"(.+?) (?:=|!=|<|<=|>|>=|==|<>) (.+?)(?: \))?", part))]
     return any(left == right or not (is_column(left) or is_column(right)) for left, right in compared)
 
 

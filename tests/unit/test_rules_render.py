@@ -33,7 +33,7 @@ from rowlaw.rules import Column, Constant, Denial, Key, Op, OrderDependency, Pre
         ),
         ("not (s.a > s.b)", "There is no row where a is higher than b."),
         ("not (s.a <= 0 and s.b = 'x''y')", "There is no row where a is at most 0 and b equals 'x''y'."),
-        ("not (s.d >= date '2020-01-31')", "There is no row where d is at least 2020-01-31."),
+        ("not (s.d >= date '2020-01-31')", "There is no row where d is at or after 2020-01-31."),
         ("not (s.d = timestamp '2020-01-31 12:00')", "There is no row where d equals 2020-01-31 12:00:00."),
         ("not (s.1 = true)", "There is no row where 1 equals true."),
         ("od {}: seats ~ year", "Rows with more seats never have an earlier year."),

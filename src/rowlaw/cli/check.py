@@ -15,7 +15,7 @@ from rowlaw.cli.page import Page, command
 from rowlaw.engine.choose import EngineName
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Nulls, RuleSet, english, load
-from rowlaw.rules.english import counted
+from rowlaw.rules.wording import counted
 from rowlaw.source.row_ids import RowId, named_records
 from rowlaw.violations import Result, Verdict, check
 from rowlaw.violations.clashes import check_target
@@ -120,7 +120,7 @@ def _suspects(result: Result, number: int) -> Table:
 
 def _clashes(result: Result, verdict: Verdict, sample: int) -> Group:
     """Some violations of a rule, below what it says."""
-    head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.named.rule))
+    head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.rule, result.engine.types))
     told = verdict.named.because if verdict.named.score is None else None  # discovery's reasons are for the rule, not for its breach
     because = [Text(f"because {told}", style="dim")] if told else []
     return Group(head, *because, clash_grid(result.side_by_side(verdict.id, sample)))

@@ -18,8 +18,8 @@ from rowlaw.cli.process import BEGAN
 from rowlaw.discovery import Discovery, discover
 from rowlaw.interrupts import first, listening
 from rowlaw.rules import NamedRule
-from rowlaw.rules.english import counted, percent
 from rowlaw.rules.model import FunctionalDependency, Key, Rule, quote
+from rowlaw.rules.wording import counted, percent
 
 SECTIONS = {"key": "keys", "fd": "functional dependencies", "od": "order", "dc": "other rules"}
 ALTERNATIVES = 4  # named beside a law

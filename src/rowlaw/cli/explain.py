@@ -21,8 +21,8 @@ from rowlaw.engine.plans import RulePlan
 from rowlaw.errors import RowlawError
 from rowlaw.report.explanation import Explanation, explain, looks_like_an_id, query
 from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load, sql
-from rowlaw.rules.english import counted
 from rowlaw.rules.parse import parse_located
+from rowlaw.rules.wording import counted
 from rowlaw.source import open_source
 from rowlaw.violations.sides import printed
 

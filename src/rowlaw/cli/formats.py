@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rowlaw.rules import RuleSet, english
-from rowlaw.rules.english import counted
+from rowlaw.rules.wording import counted
 from rowlaw.violations import Result, Verdict
 from rowlaw.violations.sides import Clash, printed
 
@@ -63,7 +63,7 @@ def check_markdown(result: Result, sample: int, source: str) -> str:
     rows = [[_text(v.id), v.status, f"{v.violations:,}", f"{v.rows:,}", _code(str(v.named.rule))] for v in result.verdicts]
     parts = [head, _table(["rule", "verdict", "violations", "rows", "law"], rows)]
     for verdict in result.broken if sample else ():
-        parts.append(f"### {_text(verdict.id)}\n\n{_text(english(verdict.named.rule))}")
+        parts.append(f"### {_text(verdict.id)}\n\n{_text(english(verdict.rule, result.engine.types))}")
         for clash in result.side_by_side(verdict.id, sample):
             parts.append(_clash_table(clash))
     return "\n\n".join(parts)
@@ -94,7 +94,7 @@ def check_junit(result: Result, sample: int, source: str) -> str:
         case = ET.SubElement(suite, "testcase", {"name": _xml(f"{verdict.id}: {verdict.named.rule}"), "classname": "rowlaw", "time": "0"})
         if not verdict.violations:
             continue
-        lines = [english(verdict.named.rule), *(_plain(clash) for clash in result.side_by_side(verdict.id, sample))]
+        lines = [english(verdict.rule, result.engine.types), *(_plain(clash) for clash in result.side_by_side(verdict.id, sample))]
         if verdict in failed:
             ET.SubElement(case, "failure", {"message": _xml(_summary(verdict)), "type": verdict.rule.kind}).text = _xml("\n".join(lines))
         else:
@@ -114,7 +114,7 @@ def check_github(result: Result, sample: int) -> str:
         origin = verdict.named.origin.source if verdict.named.origin else None
         if origin is not None and origin.file:
             properties = {"file": origin.file, "line": str(origin.line or 1), **properties}
-        shown = [f"{english(verdict.named.rule)} {_summary(verdict)}", *map(_plain, result.side_by_side(verdict.id, sample))]
+        shown = [f"{english(verdict.rule, result.engine.types)} {_summary(verdict)}", *map(_plain, result.side_by_side(verdict.id, sample))]
         told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         lines.append(f"::{level} {told}::{_data(chr(10).join(shown))}")
     of = counted(len(result.verdicts), "rule")

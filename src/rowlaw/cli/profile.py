@@ -12,7 +12,7 @@ from rowlaw.cli.formats import markdown_table
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page
 from rowlaw.report.profiling import HEAD, Profile, profile
-from rowlaw.rules.english import counted
+from rowlaw.rules.wording import counted
 
 WIDE = 140  # columns when the output is not a terminal
 
@@ -43,6 +43,8 @@ def _text(found: Profile, out: str | None) -> str:
     table = Table(*HEAD, box=None, pad_edge=False, header_style="bold")
     for column in table.columns[2:4]:
         column.justify = "right"
+    for column in table.columns[:6]:
+        column.no_wrap = True
     for line in found.cells():
         table.add_row(*map(Text, line))
     console.print(table)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any
 
 from rowlaw.cli.options import started
 from rowlaw.cli.page import command
 from rowlaw.discovery import discover
+from rowlaw.errors import RowlawWarning
 from rowlaw.report import profile, write_report
 from rowlaw.rules import Nulls, RuleSet, load
 from rowlaw.source.row_ids import RowId
@@ -42,7 +44,9 @@ def run(
     code = 0
     if rules is None and state is None:
         found = discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
-        columns = profile(source, rules=found, session=session, progress=False, **reading) if source != "-" else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RowlawWarning)  # the user was warned when the table was first read
+            columns = profile(source, rules=found, session=session, progress=False, **reading)
         write_report(out, found, profile=columns, **told)
     else:
         given = load(rules) if rules is not None else laws.rules

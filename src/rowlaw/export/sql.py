@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rowlaw.export.target import Export, Plan, Unexpressed, description, one_line, row_denial
 from rowlaw.rules import Key, NamedRule, sql_condition
-from rowlaw.rules.english import percent
+from rowlaw.rules.wording import percent
 
 
 def sql_script(plan: Plan) -> Export:

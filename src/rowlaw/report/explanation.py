@@ -24,9 +24,10 @@ from rowlaw.engine.open import open_local
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError, check_parameters, nearest
+from rowlaw.export.target import Plan
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
-from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, english, implies, sql
+from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, english, implies
 from rowlaw.rules.conditions import Condition
 from rowlaw.rules.model import Denial, Kind, Rule
 from rowlaw.source import READING, open_source
@@ -198,9 +199,9 @@ def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet | None = None,
 
 
 def query(engine: DiscoveryEngine, rule: Rule) -> str:
-    """The rule as SQL on a table called ``table``."""
+    """The rule as SQL on a table called ``table``: groups for keys and functional dependencies, else pairs of rows, or rows."""
     floats = frozenset(c.name for c in engine.statistics.columns if str(c.arrow_type) == "double")
-    return sql(rule, "table", nulls=engine.nulls, floats=floats)
+    return Plan(RuleSet(nulls=engine.nulls), "table", floats=floats).query(rule)
 
 
 def _named(rule: str | Rule | NamedRule, known: RuleSet | None) -> NamedRule | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from rowlaw.engine.protocol import Engine
 from rowlaw.errors import check_parameters
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
-from rowlaw.rules.english import counted, percent
+from rowlaw.rules.wording import counted, percent
 from rowlaw.source import READING, open_source
 from rowlaw.violations.check import rule_set
 from rowlaw.violations.sides import printed
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 TOP = 3  # most frequent values of a column
 CHARACTERS = 24  # of a value that are shown
+FREQUENT = 0.01  # share of the rows below which a value, except for the first, is not shown as frequent
 HEAD = ("column", "type", "nulls", "distinct", "from", "to", "most frequent", "takes part in")
 
 
@@ -48,8 +50,13 @@ class Profile:
 
     def _line(self, column: ColumnProfile) -> list[str]:
         about = "" if column.exact else "about "
-        ends = ["" if v is None else printed(v, CHARACTERS) for v in (column.lowest, column.highest)]
-        often = "" if column.unique else ", ".join(f"{printed(v, CHARACTERS)} ({percent(n / column.rows)})" for v, n in column.frequent)
+        ends = ["" if v is None else _shown(v) for v in (column.lowest, column.highest)]
+        frequent = (
+            []
+            if column.unique
+            else [(v, n) for i, (v, n) in enumerate(column.frequent) if n > 1 and (not i or n >= FREQUENT * column.rows)]
+        )
+        often = ", ".join(f"{_shown(v)} ({percent(n / column.rows)})" for v, n in frequent)
         nulls = f"{column.nulls:,} ({percent(column.nulls / column.rows)})" if column.nulls else ""
         return [printed(column.name), column.type, nulls, f"{about}{column.distinct:,}", *ends, often, self.part(column)]
 
@@ -90,6 +97,11 @@ class Profile:
             "keys": list(self.keys.get(column.name, ())),
             "rules": list(self.rules.get(column.name, ())),
         }
+
+
+def _shown(value: Any) -> str:
+    """A value as it is shown: a moment without the zone, which is always UTC."""
+    return printed(str(value).removesuffix("+00:00") if isinstance(value, dt.datetime) else value, CHARACTERS)
 
 
 def profile(

@@ -7,7 +7,6 @@
 
 from rowlaw.rules.bind import bind
 from rowlaw.rules.conditions import Condition, IsNull, Matches, OneOf, Range
-from rowlaw.rules.english import english
 from rowlaw.rules.files import load, save
 from rowlaw.rules.implication import canonical, implies, is_trivial, minimal
 from rowlaw.rules.lexicographic import set_based
@@ -34,6 +33,7 @@ from rowlaw.rules.model import (
 from rowlaw.rules.parse import Parsed, parse, parse_located
 from rowlaw.rules.render import Dialect, sql, sql_condition
 from rowlaw.rules.ruleset import NamedRule, RuleSet, Severity
+from rowlaw.rules.wording import english
 
 __all__ = [
     "Column",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from rowlaw.rules.english import english
+from rowlaw.rules.wording import english
 
 if TYPE_CHECKING:
     from rowlaw.rules.ruleset import RuleSet

@@ -248,7 +248,8 @@ class _Parser(Cursor):
             return self.condition(left, token, start)
         op = _OPERATORS.get(token.text)
         if op is None or token.kind != "op":
-            self.fail(f"a comparison such as '=' or '<=', or {_CONDITIONS}", token, _OTHER_WORDS.get(word, ""))
+            words = f", or {_CONDITIONS}" if word else ""
+            self.fail(f"a comparison such as '=' or '<='{words}", token, _OTHER_WORDS.get(word, ""))
         return [self.compared(left, op, self.operand(), start)]
 
     def condition(self, left: Operand, token: Token, start: Token) -> list[Predicate]:

@@ -53,7 +53,7 @@ def _opposite(ranges: Ranges) -> Ranges:
 _DIGIT, _WORD, _SPACE = _chars("09"), _chars("az", "AZ", "09", "_"), _chars(" ", "\t\r")  # \t to \r: tab, newline, \v, \f, \r
 _CLASSES = {"d": _DIGIT, "w": _WORD, "s": _SPACE, "D": _opposite(_DIGIT), "W": _opposite(_WORD), "S": _opposite(_SPACE)}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
-_ANY = _opposite(_chars("\n"))
+_NO_NEWLINE = _opposite(_chars("\n"))
 _SIGNS = frozenset(r"\.^$|?*+()[]{}-/&~#'\"`@!%=:;,<> _")  # that may stand after a backslash for themselves
 
 
@@ -134,7 +134,7 @@ class _Parser:
         if c == "\\":
             return Node("class", ranges=self.escape(start))
         if c == ".":
-            return Node("class", ranges=_ANY)
+            return Node("class", ranges=_NO_NEWLINE)
         if c in "*+?{":
             self.fail(f"nothing stands before {c!r}; write \\{c} for the character itself", start)
         if c in "^$":

@@ -68,9 +68,13 @@ class Causes:
         rows = self.rows
         if not rows:
             return self._many()
+        if 1 < self.violations <= len(rows):  # each violation is a row by itself
+            return ""
         verb = "explains" if len(rows) == 1 else "explain"
         which = "all " if self.explained == self.violations and self.violations > 1 else ""
         of = "" if self.explained == self.violations else f" of {self.violations:,}"
+        if self.explained == self.violations == 1:
+            return f"1 row explains the only violation: {printed(rows[0])}"
         named = ", ".join(printed(row) for row in rows[:NAMED])
         more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
         violations = f"{self.explained:,}{of} violation{'' if self.violations == 1 else 's'}"

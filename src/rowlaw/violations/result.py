@@ -16,9 +16,9 @@ from rowlaw.engine.answers import Removal, RuleCount
 from rowlaw.engine.protocol import Engine, Findings
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules import NamedRule
-from rowlaw.rules.english import counted
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
 from rowlaw.rules.notebook import SHOWN, Code, notebook_table
+from rowlaw.rules.wording import counted
 from rowlaw.source.row_ids import named_records
 from rowlaw.violations.causes import Causes, causes
 from rowlaw.violations.clashes import Clashes, gathered, write
@@ -177,8 +177,10 @@ class Result:
             return []
         number = self._index(id)
         # one of each row, and more than are shown: the same values again say nothing new
-        listed = self.findings.first(number, min(LOOKED_AT * limit, max(limit, MOST_LOOKED_AT)), each=1)
-        found = distinct(side_by_side(self[id].rule, listed, self.engine.nulls))
+        most = min(LOOKED_AT * limit, max(limit, MOST_LOOKED_AT))
+        found = distinct(side_by_side(self[id].rule, self.findings.first(number, most, each=1), self.engine.nulls))
+        if len(found) < limit:  # rows whose first violation shows nothing new may have others
+            found = distinct([*found, *side_by_side(self[id].rule, self.findings.first(number, most), self.engine.nulls)])
         return found[:limit]
 
     def pairs(self, id: str) -> Iterator[pa.RecordBatch]:

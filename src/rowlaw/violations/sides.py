@@ -12,7 +12,7 @@ city Hoboken != Hobken True
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
     for record in named_records(listed):
         values = {operand: record[names[operand]] for operand in compared(rule)}
         denial = _broken(rule, values, nulls)
-        clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, values))))
+        clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, _in_order(denial, rule), values))))
     return clashes
 
 
@@ -89,10 +89,18 @@ def _value(operand: Operand, values: dict[tuple[str, str], Any]) -> Any:
     return operand.value if isinstance(operand, Constant) else values[operand.row, operand.name]
 
 
-def _lines(denial: Denial, values: dict[tuple[str, str], Any]) -> list[Line]:
-    only_equal = all(p.op == Op.EQ for p in denial.predicates)  # a key: what is equal is the clash
+def _in_order(denial: Denial, rule: Rule) -> Sequence[Predicate]:
+    """The predicates in the order in which the rule was written."""
+    if isinstance(rule, Denial):
+        return denial.shown
+    place = {name: i for i, name in enumerate(rule.columns)}
+    return sorted(denial.predicates, key=lambda p: place[p.left.name])
+
+
+def _lines(denial: Denial, predicates: Sequence[Predicate], values: dict[tuple[str, str], Any]) -> list[Line]:
+    only_equal = all(p.op == Op.EQ for p in predicates)  # a key: what is equal is the clash
     lines = []
-    for p in denial.predicates:
+    for p in predicates:
         left, right = (p.left.name, p.left.name) if p.same_column else (_label(p.left, denial), _label(p.right, denial))
         marked = only_equal or p.op != Op.EQ or isinstance(p.right, Condition)
         lines.append(Line(left, _value(p.left, values), p.symbol, right, _value(p.right, values), marked))

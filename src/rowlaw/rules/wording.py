@@ -51,7 +51,7 @@ _PLURAL_VERBS = {
     Op.GT: "are higher than",
     Op.GE: "are at least",
 }
-_TIME_VERBS = {Op.LT: "is before", Op.LE: "is at the latest", Op.GT: "is after", Op.GE: "is at the earliest"}
+_TIME_VERBS = {Op.LT: "is before", Op.LE: "is at or before", Op.GT: "is after", Op.GE: "is at or after"}
 _TIMES = frozenset({"year", "month", "quarter", "week", "day", "date", "time", "timestamp", "datetime", "hour", "minute", "birthday"})
 _SINGULAR_ENDINGS = ("ss", "us", "is", "os", "as", "ys", "ics", "ews", "gps", "sms")  # address, status, basis, gas, analys...
 _COUNTED_DAYS = frozenset({"days", "years", "months", "weeks", "hours", "minutes", "seconds"})
@@ -199,7 +199,7 @@ def _phrase(p: Predicate, arity: int, types: Types) -> str:
         case Matches():
             does = "match" if plural else "matches"
             return f"{subject} {does if yes else 'do not match' if plural else 'does not match'} {_printable(str(p.right))}"
-    of_time = types.get(p.left.name) in ("date", "timestamp")
+    of_time = types.get(p.left.name) in ("date", "timestamp") or (isinstance(p.right, Constant) and isinstance(p.right.value, dt.date))
     verbs = {**(_PLURAL_VERBS if plural else _VERBS), **(_TIME_VERBS if of_time and not plural else {})}
     return f"{subject} {verbs[p.op]} {_term(p.right, arity)}"
 
