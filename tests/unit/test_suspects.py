@@ -71,7 +71,7 @@ def test_learnt_dependencies_must_say_more_than_chance():
 def test_other_rules_have_no_vote():
     found = rowlaw.check(table(a=[1, 1, 2], b=[1, 2, 3]), ["key (a)", "od {}: a ~ b desc"], progress=False).suspects()
     assert found.num_rows == 0
-    assert found.column_names == ["row", "column", "value", "usual", "against", "backing"]
+    assert found.column_names == ["row", "column", "value", "usual", "against", "backing", "confidence"]
 
 
 def test_the_command_line_shows_as_many_as_are_asked_for(tmp_path):

@@ -15,6 +15,7 @@ from rowlaw.stopping import Stop, Stopped
 
 REMOVED = 0.01  # share of rows that may break a law which nearly holds (benchmarks/targets/reading.py)
 MU = 0.9  # mu+ that it must have at least: how much better than chance it is
+SURELY = 0.7  # of that, in the sample: a law of fewer exceptions need not be tried with further columns
 SAMPLE_REMOVED = 0.02  # share of rows of the sample, which is not exact
 ASKED, AT_ONCE = 60, 12  # laws whose rows to remove are counted on all rows, and how many at once
 
@@ -56,12 +57,28 @@ def nearly_hold(
                 if law.right is None and (completed(law) or set(law.left) & set(measured_columns)):
                     continue
                 likely.append(law)
-                known.add(law)
+                if law.removed <= SURELY * REMOVED:
+                    known.add(law)
     likely.sort(key=lambda law: (len(law.left), -law.mu))  # the shortest first, should there be no time for all
     found: list[Nearly] = []
     for start in range(0, min(ASKED, len(likely)), AT_ONCE):
         found += _counted(engine, names, likely[start : start + AT_ONCE], stop)
-    return sorted(found, key=lambda law: -law.mu)
+    return sorted(_minimal(found), key=lambda law: -law.mu)
+
+
+def _minimal(laws: Sequence[Nearly]) -> list[Nearly]:
+    """The laws without those that have a shorter left side."""
+
+    def follows(law: Nearly, other: Nearly) -> bool:
+        match law.rule, other.rule:
+            case (FunctionalDependency(left, right), FunctionalDependency(shorter, same)):
+                return right == same and set(shorter) < set(left)
+            case (_, Key(columns)):
+                known = law.rule.left if isinstance(law.rule, FunctionalDependency) else law.rule.columns
+                return set(columns) < set(known)
+        return False
+
+    return [law for law in laws if not any(follows(law, other) for other in laws)]
 
 
 def _counted(engine: DiscoveryEngine, names: Sequence[str], likely: Sequence[Dependence], stop: Stop) -> list[Nearly]:
