@@ -62,7 +62,7 @@ class States(RuleBasedStateMachine):
 
     evolution = None  # the one that users get
     choices = st.just(("dc",))  # of kinds
-    rules = None  # chosen ones
+    kept_rules = None  # chosen ones
     spaces = st.booleans().map(lambda cross: {"cross": cross})
     column_lists = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
     most_rows = 5
@@ -93,7 +93,7 @@ class States(RuleBasedStateMachine):
             row_id="id" if named else None,
             kinds=self.kinds,
             nulls=meaning,
-            rules=self.rules,
+            rules=self.kept_rules,
             progress=False,
             **space,
             evolution=self.evolution,
@@ -198,7 +198,7 @@ class States(RuleBasedStateMachine):
         values = {c: [row[i] for row in self.rows.values()] for i, c in enumerate(self.columns)}
         found = [_one(r.rule) for r in self.laws.rules]
         assert len(found) == len(set(found))
-        if self.rules is not None:
+        if self.kept_rules is not None:
             assert self.laws.counts == {r.id: naive.count(r.rule, values, self.nulls) for r in self.laws.rules}
             assert self.laws.trajectory[-1]["key"] == self.laws.counts["key"]
         elif self.kinds == ("dc",):
@@ -207,7 +207,7 @@ class States(RuleBasedStateMachine):
             row_id = "id" if self.named else None
             fresh = discover(self.arrow(self.rows), kinds=self.kinds, nulls=self.nulls, cross=False, row_id=row_id, progress=False)
             assert set(found) == {_one(r.rule) for r in fresh}
-        if "key" in self.kinds and self.rules is None:
+        if "key" in self.kinds and self.kept_rules is None:
             keys = naive.minimal_keys(values, self.nulls)
             assert {frozenset(key) for key in self.laws.keys} == {frozenset(key.columns) for key in keys}
         grown = self.laws.table
@@ -225,7 +225,7 @@ class States(RuleBasedStateMachine):
                 living[event.id] = event.rule
             else:
                 assert living.pop(event.id) == event.rule
-        assert living == {r.id: r.rule for r in self.laws.rules if self.rules is None}
+        assert living == {r.id: r.rule for r in self.laws.rules if self.kept_rules is None}
         assert [b.number for b in self.laws.history.batches] == list(range(self.batches + 1))
 
     def teardown(self):
@@ -260,7 +260,7 @@ class WideStates(States):
 class ChosenStates(States):
     """Chosen rules, which are counted."""
 
-    rules = CHOSEN
+    kept_rules = CHOSEN
     column_lists = st.just(["a", "b", "c", "d"])
     most_rows = 8
 

@@ -24,6 +24,7 @@ from rowlaw.discovery.approximate import ASKED_AT_ONCE, Counting, approximate_se
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.hydra import Completion, published_sample
 from rowlaw.discovery.shared import sampled, searched
+from rowlaw.discovery.trivial import trivial_sets
 from rowlaw.discovery.vacuous import sets_not_vacuous
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.errors import RowlawError
@@ -34,7 +35,7 @@ from rowlaw.evidence.tiles import agreeing_pairs, all_pairs, evidence_of_pairs, 
 from rowlaw.progress import Phase, Progress
 from rowlaw.relation.known import KnownRows
 from rowlaw.relation.pairs import Pairs
-from rowlaw.rules.implication import is_trivial, minimal
+from rowlaw.rules.implication import minimal
 from rowlaw.rules.model import Column, Denial, Op, Predicate
 from rowlaw.search.bitsets import distinct, smallest
 from rowlaw.search.hypergraph import TOO_MANY, Hypergraph
@@ -110,12 +111,11 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
     sets = smallest(found.sets, deadline.limited(total))
     if deadline.ranking.moment < math.inf:  # the shortest first, should there be no time for others
         sets = sets[np.argsort(np.bitwise_count(sets).sum(axis=1, dtype=np.int64), kind="stable")]
-    crossing = atoms.weak and any(not p.same_column for p in atoms.predicates)
 
     def written(some: Sequence[np.ndarray]) -> list[Denial]:
         portion = np.asarray(some)
         portion = portion[sets_not_vacuous(atoms.slots.slots, atoms.accepted(portion), known)]
-        return [d for d in atoms.denials(portion) if not (crossing and _crosses(d) and is_trivial(d))]
+        return atoms.denials(portion[~trivial_sets(atoms, portion)] if atoms.weak else portion)
 
     found.denials, number = deadline.ranking.made(WRITING, sets, written)  # type: ignore[arg-type]
     found.sets = sets[:number]
@@ -128,11 +128,6 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
     if number < total:
         found.partial = True
         found.why += f"; time was up: only the shortest {number:,} of {total:,} rules found are listed"
-
-
-def _crosses(denial: Denial) -> bool:
-    """Whether comparisons can contradict each other: those of one slot do not, and others lead back to a column only in twos."""
-    return sum(not p.same_column for p in denial.predicates) > 1
 
 
 @dataclass

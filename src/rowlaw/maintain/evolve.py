@@ -28,6 +28,7 @@ from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
 from rowlaw.discovery.together import Dependency, listed
+from rowlaw.discovery.trivial import trivial_sets
 from rowlaw.discovery.vacuous import not_vacuous, sets_not_vacuous
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.evidence.evidence import EvidenceSet
@@ -45,7 +46,7 @@ from rowlaw.predicates.space import SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.relation.known import KnownRows
 from rowlaw.rules import NamedRule, RuleSet
-from rowlaw.rules.implication import is_trivial, minimal
+from rowlaw.rules.implication import minimal
 from rowlaw.rules.model import Column, Denial, Key, Kind, Rule
 from rowlaw.rules.outcomes import ANY
 
@@ -306,7 +307,7 @@ class Evolution:
     def _written(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
         """Rules by the sets that they stand for; where nobody has to look at them, not written down yet.
 
-        ``trivial``: which of them true on any table, if that is known.
+        ``trivial``: which of them are true on any table, if that is known.
         """
         assert self.denying is not None
         atoms = self.denying.atoms
@@ -314,14 +315,8 @@ class Evolution:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
         later = Unwritten(atoms, sets)
         found: dict[Name, Written] = {name: Written(later, i) for i, name in enumerate(_names(sets))}
-        if trivial is not None:
-            return {name: law for (name, law), left_out in zip(found.items(), trivial.tolist(), strict=True) if not left_out}
-        # only rules that lead from one column to another and back can be trivial
-        crossing = np.array([not isinstance(s.right, Column) or s.left.name != s.right.name for s in atoms.slots.slots], bool)
-        doubtful = np.flatnonzero((self.denying.ops(sets)[:, crossing] != ANY).sum(axis=1) > 1) if crossing.any() else ()
-        names = list(found)
-        contradicting = {names[i] for i in doubtful if is_trivial(found[names[i]].rule)}
-        return {name: law for name, law in found.items() if name not in contradicting}
+        left_out = trivial if trivial is not None else trivial_sets(atoms, sets)
+        return {name: law for (name, law), is_trivial in zip(found.items(), left_out.tolist(), strict=True) if not is_trivial}
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> Happenings:
         """List the first rules, the best first."""
