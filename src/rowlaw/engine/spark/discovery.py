@@ -6,7 +6,7 @@ in one job, in partitions by that column; the others are counted, and pairs are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
 from rowlaw.engine.spark.engine import SparkEngine
 from rowlaw.engine.spark.involved import rows_involved
-from rowlaw.engine.spark.looking import REMOVED_SCHEMA, AskTask, LookTask, MeetTask, RemoveTask, pair_schema
+from rowlaw.engine.spark.looking import AskTask, LookTask, MeetTask, pair_schema
 from rowlaw.engine.spark.planning import parts_of
+from rowlaw.engine.spark.removing import Removing
 from rowlaw.engine.spark.roles import KEY, hashed, tasks_for
 from rowlaw.engine.spark.rows_to_learn import sampled_rows
 from rowlaw.engine.spark.shape import Shape
@@ -106,7 +107,7 @@ class SparkDiscoveryEngine(SparkEngine):
         safe = tuple(self.table.names[name] for name in columns)
         firsts = np.cumsum([0, *(len(question.targets) for question in questions)]).tolist()
         numbered = list(zip(firsts, questions, strict=False))
-        rooted = self._roots([[safe[c] for c in question.context] for question in questions])
+        rooted = self.roots([[safe[c] for c in question.context] for question in questions])
         try:
             found: dict[int, Pairs] = {}
             for root, places in rooted.items():
@@ -115,30 +116,17 @@ class SparkDiscoveryEngine(SparkEngine):
                     found |= self._look(items, limit, stop or NEVER)
                 else:
                     task = AskTask(tuple(numbered[place] for place in places), safe, self.nulls, self._columns, FROM_A_TASK)
-                    found |= self._pairs(self._partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER)
+                    found |= self._pairs(self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER)
         except Stopped:
             return [[] for _ in questions]
         return [[found.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered]
 
     def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
         safe = tuple(self.table.names[name] for name in columns)
-        firsts = np.cumsum([0, *(len(question.targets) for question in questions)]).tolist()
-        numbered = list(zip(firsts, questions, strict=False))
-        removed = np.zeros(firsts[-1], np.int64)
         try:
-            for root, places in self._roots([[safe[c] for c in question.context] for question in questions]).items():
-                used = {c for place in places for c in _question_columns(questions[place])}
-                names = tuple(safe[c] for c in sorted(used))
-                # all rows of a question without a column to partition by have to meet in one task
-                sent = self._partitioned(root, names) if root is not None else self._in_one_task(names)
-                renumbered = tuple((first, _renumbered(q, sorted(used))) for first, q in (numbered[place] for place in places))
-                task = RemoveTask(renumbered, names, self.nulls)
-                with described(self.table.session, "rows to remove", stop=stop or NEVER):
-                    for row in self._collected(sent.mapInArrow(task, REMOVED_SCHEMA), stop or NEVER):
-                        removed[row["item"]] += row["removed"]
+            return Removing(self, safe, stop or NEVER).fewest(questions)
         except Stopped:
             return [[] for _ in questions]
-        return [removed[first : first + len(question.targets)].tolist() for first, question in numbered]
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
@@ -154,7 +142,7 @@ class SparkDiscoveryEngine(SparkEngine):
     def _no_pairs(self) -> Pairs:
         return Pairs(self.sample(), np.zeros((0, 2), np.int32))
 
-    def _roots(self, equal: Sequence[Sequence[str]]) -> dict[str | None, list[int]]:
+    def roots(self, equal: Sequence[Sequence[str]]) -> dict[str | None, list[int]]:
         """For each entry (columns that must be equal) one of them to partition by: few columns serve all. None: there is no such column."""
         left = {i: set(columns) & self._light for i, columns in enumerate(equal)}
         roots: dict[str | None, list[int]] = {}
@@ -176,26 +164,17 @@ class SparkDiscoveryEngine(SparkEngine):
     def _distinct_in_sample(self, safe: str) -> int:
         return self.sample().column(self.table.own_name(safe)).distinct
 
-    def _partitioned(self, root: str, columns: Sequence[str]) -> DataFrame:
+    def partitioned(self, root: str, columns: Sequence[str]) -> DataFrame:
         """The rows with a known value in a column, where those with the same value meet."""
         view = View(self.table, self._columns, self.limits)
         known = self.table.known(self.table.plain, [root])
         sent = known.select(hashed([known[root]]).alias(KEY), *(known[c] for c in dict.fromkeys((root, *columns))))
         return sent.repartition(tasks_for(self.rows, view.task_rows(columns), view.slots), KEY).drop(KEY)
 
-    def _in_one_task(self, columns: Sequence[str]) -> DataFrame:
-        most = View(self.table, self._columns, self.limits).task_rows(columns)
-        if self.rows > most:
-            problem = (
-                f"an order over all {self.rows:,} rows has to be counted by one task, which holds {most:,}: use error=0 or fewer kinds"
-            )
-            raise RowlawError("BAD_OPTION", option="error", value="", problem=problem)
-        return self.table.plain.select(*columns).coalesce(1)
-
     def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Pairs that violate each item, none only if it holds."""
         found: dict[int, Pairs] = {}
-        roots = self._roots([_equal_columns(item.denial) for item in items])
+        roots = self.roots([_equal_columns(item.denial) for item in items])
         for root, places in roots.items():
             some = [items[place] for place in places]
             if root is None:
@@ -203,7 +182,7 @@ class SparkDiscoveryEngine(SparkEngine):
             else:
                 used = self._columns
                 task = LookTask(tuple(some), self.nulls, used, FROM_A_TASK)
-                found |= self._pairs(self._partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop)
+                found |= self._pairs(self.partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop)
         return found
 
     def _counted_first(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
@@ -271,12 +250,14 @@ class SparkDiscoveryEngine(SparkEngine):
         """Rows of the table under its own column names, with the columns of the sample."""
         return MemoryRelation.of(rows.combine_chunks().rename_columns([c.name for c in self.statistics.columns]), self.table.row_id)
 
-    def _collected(self, frame: DataFrame, stop: Stop) -> list[Any]:
-        try:
-            return frame.collect()
-        except Exception as error:  # Spark's errors come as many types
-            stop.check()
-            raise RowlawError("JOB_FAILED", job="rows to remove", problem=str(error)) from error
+    def collected(self, frame: DataFrame, description: str, stop: Stop) -> list[Any]:
+        stop.check()
+        with described(self.table.session, description, stop=stop):
+            try:
+                return frame.collect()
+            except Exception as error:  # Spark's errors come as many types
+                stop.check()
+                raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
 
 
 def _equal_columns(denial: Denial) -> list[str]:
@@ -300,17 +281,6 @@ def _broken_by(target: Target, names: Sequence[str]) -> tuple[Predicate, ...]:
     if target.right < 0:
         return (between_rows(names[target.left], Op.NE),)
     return (between_rows(names[target.left], Op.LT), between_rows(names[target.right], Op.LT if target.descending else Op.GT))
-
-
-def _question_columns(question: Question) -> set[int]:
-    return {*question.context, *(c for target in question.targets for c in (target.left, target.right) if c >= 0)}
-
-
-def _renumbered(question: Question, used: Sequence[int]) -> Question:
-    """The question with columns numbered by their place among those that are used."""
-    place: Mapping[int, int] = {c: i for i, c in enumerate(used)} | {-1: -1}
-    targets = tuple(Target(place[t.left], place[t.right], t.descending) for t in question.targets)
-    return Question(tuple(place[c] for c in question.context), targets)
 
 
 def _with_own_names(denial: Denial, own_name: Callable[[str], str]) -> Denial:
