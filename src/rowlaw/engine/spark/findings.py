@@ -105,8 +105,9 @@ class SparkFindings:
         schema = self.schema(columns)
         for rule in rules:
             if self.counts[rule].pairs:
-                listed = self._all_pairs(rule, columns)
-                listed = self._in_parts(listed, rule) if limit is None else listed.limit(limit)
+                with self.job(f"plan the violations of {self.checked[rule]}"):
+                    listed = self._all_pairs(rule, columns)
+                    listed = self._in_parts(listed, rule) if limit is None else listed.limit(limit)
                 for batch in self._in_turn(listed, f"violations of {self.checked[rule]}"):
                     yield rule, batch.cast(schema)
 
@@ -114,7 +115,8 @@ class SparkFindings:
         """Rows with their partners: on Spark a group is one ``s`` row."""
         from pyspark.sql import functions as f
 
-        listed = self._all_pairs(rule, ())
+        with self.job(f"plan the violations of {self.checked[rule]}"):
+            listed = self._all_pairs(rule, ())
         if about_single_rows(self.checked[rule]):
             partners = listed.select(f.array("s_row").alias("s_rows"), f.when(f.lit(False), f.array("t_row")).alias("t_rows"))
         else:
@@ -129,7 +131,8 @@ class SparkFindings:
 
     def _in_turn(self, frame: DataFrame, description: str) -> Iterator[pa.RecordBatch]:
         """The rows of a frame, partition after partition, as Arrow has them: collected timestamps would change their time zone."""
-        packed = iter(frame.mapInArrow(_packed, "batch binary").toLocalIterator(prefetchPartitions=True))
+        with self.job(description):
+            packed = iter(frame.mapInArrow(_packed, "batch binary").toLocalIterator(prefetchPartitions=True))
         while True:
             with self.job(description):
                 row = next(packed, None)
