@@ -27,7 +27,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by MkDocs for each page."""
     for name, part in (("cluster", phases), ("billion", estimate)):
         mark = f"<!-- {name} -->"
-        if mark in markdown:
+        if mark in markdown and f"<!-- /{name} -->" not in markdown:  # python -m benchmarks.pages has written it
             markdown = markdown.replace(mark, part(RESULTS))
     return markdown
 
