@@ -56,8 +56,9 @@ lint: $(READY) ## Check style and types
 
 bench: $(BENCH) ## Compare with peers, about an hour; one target: make bench T=encode (names: python -m benchmarks --list)
 	$(BIN)/python -m benchmarks $(T)
+	$(BIN)/python -m benchmarks.pages
 
-docs: $(DOCS) ## Build the documentation into site/: its examples are run, its figures come from benchmarks/results
+docs: $(DOCS) ## Build the documentation into site/: its examples are run, its figures are those that make bench wrote into docs/
 	$(BIN)/python -m pytest tests/unit/test_docs.py
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"

@@ -18,7 +18,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by MkDocs for each page: a mark is a comment with the name of what stands in its place."""
     for name, part in MARKS.items():
         mark = f"<!-- {name} -->"
-        if mark in markdown:
+        if mark in markdown and f"<!-- /{name} -->" not in markdown:  # python -m benchmarks.pages has written it
             markdown = markdown.replace(mark, part(RESULTS))
     return markdown
 

@@ -15,7 +15,8 @@ MARK = "<!-- cold -->"
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Called by MkDocs for each page."""
-    return markdown.replace(MARK, cold()) if MARK in markdown else markdown
+    written = MARK.replace("<!-- ", "<!-- /") in markdown  # by python -m benchmarks.pages
+    return markdown.replace(MARK, cold()) if MARK in markdown and not written else markdown
 
 
 def cold(folder: Path = RESULTS) -> str:

@@ -25,6 +25,23 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     pages.run(page, tmp_path)
 
 
+def test_figures_are_written_into_the_pages(tmp_path):
+    from benchmarks import pages as writer
+
+    (tmp_path / "how-to").mkdir()
+    page = tmp_path / "how-to" / "speed.md"
+    page.write_text("Before.\n\n<!-- growth -->\n\nAfter.\n")
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "growth-rows.svg").write_text('<svg width="10"><text>1 s</text></svg>')
+    assert writer.write(tmp_path, results) == [page]
+    text = page.read_text()
+    assert text.startswith("Before.\n\n<!-- growth -->\n\n![Growth with rows](../pictures/benchmarks/growth-with-rows.svg)")
+    assert text.endswith("<!-- /growth -->\n\nAfter.\n")
+    assert "background:#fff" in (tmp_path / "pictures/benchmarks/growth-with-rows.svg").read_text()
+    assert writer.write(tmp_path, results) == []  # nothing new
+
+
 def links(page):
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     for target in text.split("](")[1:]:
@@ -96,6 +113,7 @@ def test_the_reference_names_what_there_is():
 def test_no_figure_on_the_page_of_benchmarks_is_typed_by_hand():
     text = (ROOT / "docs/benchmarks.md").read_text()
     assert "<!-- figures -->" in text
+    text = re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", text, flags=re.DOTALL)  # written by python -m benchmarks.pages
     assert not re.search(r"\d(\.\d+)? ?(s|ms|seconds|times|MB|MiB|GiB)\b", text)
 
 

@@ -131,7 +131,7 @@ function timeline(width) {
         { mark: { type: "area", color: tone("accent"), opacity: 0.12 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative" } } },
         { mark: { type: "line", color: tone("accent"), strokeWidth: 2 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative", title: "rules", axis: { tickCount: 4, tickMinStep: 1, format: "d" } } } },
         { mark: { type: "circle", color: tone("accent"), size: 55 }, encoding: { x: x(null), y: { field: "rules", type: "quantitative" }, tooltip: { field: "tip", type: "nominal" } } } ] },
-      { width: inner, height: 130, data: { values: bars }, mark: { type: "bar", cornerRadiusEnd: 3 }, encoding: {
+      { width: inner, height: 130, data: { values: bars }, mark: { type: "bar", cornerRadiusEnd: 3, size: Math.min(80, (0.7 * inner) / Math.max(1, batches.length)) }, encoding: {
         x: x({ title: "batch", labelAngle: 0, labelOverlap: true }), y: { field: "change", type: "quantitative", title: "born, retired", axis: { tickCount: 5, tickMinStep: 1, format: "d" } },
         color: { field: "kind", type: "nominal", legend: null, scale: { domain: ["born", "retired"], range: [tone("holds"), tone("broken")] } }, tooltip: { field: "tip", type: "nominal" } } },
     ],

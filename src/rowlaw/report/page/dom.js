@@ -22,9 +22,9 @@ function make(tag, options = {}, ...children) {
 
 function share(value) {
   if (value === null || value === undefined) return null;
-  if (value === 0) return "0";
+  if (value === 0) return "0%";
   const percent = value * 100;
-  return percent >= 0.01 ? `${percent.toPrecision(3)} %` : value.toExponential(2);
+  return percent >= 1e-6 ? `${Number(percent.toPrecision(2)).toLocaleString("en-US", { maximumFractionDigits: 8 })}%` : `${percent.toExponential(1)}%`;
 }
 
 function cell(tag, text, options = {}) {

@@ -119,7 +119,7 @@ function network(element, laws, description) {
   const { nodes, edges } = graphOf(laws);
   const { all, ways, width, height } = placed(nodes, edges, layersOf(nodes, edges), element.clientWidth || 600);
   const byId = new Map(data.rules.map((rule) => [rule.id, rule]));
-  const svg = shape("svg", { width: Math.ceil(width), height: Math.ceil(height), role: "img", "aria-label": description, class: "network" });
+  const svg = shape("svg", { width: Math.ceil(width), height: Math.ceil(height), viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`, role: "img", "aria-label": description, class: "network" });
   const hover = (one, text) => { one.addEventListener("mousemove", (event) => showTip(event, text)); one.addEventListener("mouseleave", () => showTip(null, null)); return one; };
   edges.forEach((edge, i) => {
     const way = ways[i].map((id) => all.get(id));

@@ -1,0 +1,47 @@
+"""A profile by Spark is that of the local engine, but for estimates of many distinct values; it is one job."""
+
+import datetime as dt
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from rowlaw.engine.open import open_local
+from rowlaw.engine.spark.engine import SparkEngine
+from rowlaw.engine.spark.table import SparkTable
+from rowlaw.source import open_source
+from rowlaw.spark.jobs import frame_of
+from tests.strategies import tables, to_arrow
+
+
+def opened(session, arrow):
+    source = open_source(frame_of(session, arrow).repartition(2))
+    return SparkEngine(SparkTable(source.frame, source.schema, "unknown"))
+
+
+def bare(value):
+    """A moment without its zone: Spark's frames of local times may have one."""
+    return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], phases=[Phase.explicit, Phase.generate])
+@given(table=tables(max_rows=8, max_columns=3))
+def test_profiles_are_equal(spark, table):
+    arrow = to_arrow(table)
+    local = open_local(open_source(arrow))
+    engine = opened(spark, arrow)
+    for here, there in zip(local.profile(table.columns, 20), engine.profile(table.columns, 20), strict=True):
+        assert (there.rows, there.nulls, bare(there.lowest), bare(there.highest)) == (here.rows, here.nulls, here.lowest, here.highest)
+        assert there.exact
+        assert (there.distinct, {(bare(v), n) for v, n in there.frequent}) == (here.distinct, set(here.frequent))
+    engine.close()
+    local.close()
+
+
+def test_many_values_are_estimated(spark):
+    frame = spark.range(20_000).selectExpr("id", "id % 7 as day", "cast(null as string) as nothing")
+    source = open_source(frame)
+    engine = SparkEngine(SparkTable(source.frame, source.schema, "unknown"))
+    id, day, nothing = engine.profile(["id", "day", "nothing"], 3)
+    assert not id.exact
+    assert abs(id.distinct - 20_000) < 1_000
+    assert (day.exact, day.distinct, day.frequent[0][1]) == (True, 7, 2858)
+    assert (nothing.nulls, nothing.distinct, nothing.lowest) == (20_000, 0, None)
