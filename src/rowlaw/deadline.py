@@ -55,6 +55,11 @@ class Deadline(Stop):
         end = time.monotonic() + (1 - WRITTEN) * seconds
         return Deadline(end - min(RANKED * seconds, RANKED_SECONDS), Deadline(end))
 
+    def end_at(self, moment: float, ranking: float) -> None:
+        """Give a deadline a moment while it is in use, and one for ranking; an earlier moment stays."""
+        self.moment = min(self.moment, moment)
+        self.ranking.moment = min(self.ranking.moment, ranking)
+
     @property
     def ranking(self) -> Deadline:
         """When ranking has to end."""

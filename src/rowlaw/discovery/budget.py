@@ -28,14 +28,15 @@ class Budget:
 
     @staticmethod
     def of(deadline: Deadline, *, several: bool, complete: bool, cells: int) -> Budget:
-        """The budget of a run that has begun: a ``deadline`` without a moment is replaced in a default run for ``several`` kinds."""
+        """The budget of a run that has begun: a ``deadline`` without a moment gets one in a default run for ``several`` kinds."""
         if complete or not several:
             return Budget(deadline, shared=False)
         if deadline.left < float("inf") or deadline.stopped:
             return Budget(deadline, shared=True)
         seconds = min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
         end = time.monotonic() + SEARCHED * seconds
-        return Budget(Deadline(end, Deadline(end + RANKED * seconds)), shared=True, seconds=seconds)
+        deadline.end_at(end, end + RANKED * seconds)
+        return Budget(deadline, shared=True, seconds=seconds)
 
     def part(self, share: float) -> Deadline:
         """The deadline of a part of the run."""

@@ -224,9 +224,11 @@ def run(
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
             space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
         for some, share in _steps(kinds, shared=shares.shared):
+            if listing.dependencies is not None and limit.passed:
+                break
             part = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown, levels)
             listing.dependencies = part if listing.dependencies is None else listing.dependencies.with_more(part)
-            if default and "fd" in some:
+            if default and "fd" in some and not limit.passed:
                 if time.monotonic() - began > PATIENCE:
                     shown.say(_so_far(part.rules))
                 with shown.phase("nearly"):

@@ -74,6 +74,8 @@ def select(
     ``inexact``: rules that some pairs may break. ``seconds``: how long the search for the rules took; ranking takes a share of that, by
     simulating fewer errors and looking at fewer rules.
     """
+    if not rules and not nearly:
+        return Ranking([], 0)
     until = deadline or Deadline()
     return _Selection(engine, rules, nearly, inexact, seed, _effort(min(seconds, LIMITED * until.left)), until).run(count)
 
