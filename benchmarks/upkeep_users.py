@@ -160,9 +160,10 @@ class OneRow(Case):
 
         self.folder = tempfile.TemporaryDirectory()
         table = tax.generate(KEYED_ROWS)[0] if self.columns == len(tax.SCHEMA) else wide.keyed(self.columns, KEYED_ROWS)
-        name = table.column_names[-1]
-        twin, other = table.slice(17, 1), next(v for v in table[name].to_pylist() if v != table[name][17].as_py())
-        self.twin = twin.set_column(table.num_columns - 1, name, pa.array([other], table.schema.field(name).type))
+        place = table.num_columns // 2
+        name = table.column_names[place]
+        other = next(value for value in table[name].to_pylist() if value != table[name][17].as_py())
+        self.twin = table.slice(17, 1).set_column(place, name, pa.array([other], table.schema.field(name).type))
         self.laws = library.Laws.create(f"{self.folder.name}/state", table, kinds=("key",), progress=False)
 
     def warm(self) -> None:
