@@ -26,6 +26,20 @@ def wide(columns: int, rows: int) -> pa.Table:
     return pa.table({f"c{i:02d}": _column(i, base, random) for i in range(columns)})
 
 
+def keyed(columns: int, rows: int) -> pa.Table:
+    """A table as warehouses have them: few columns tell rows apart, and most are coarser forms of these.
+
+    >>> keyed(60, 100).num_columns, keyed(60, 100).equals(keyed(60, 100))
+    (60, True)
+    """
+    random = np.random.default_rng(SEED)
+    base = [random.integers(0, values, rows) for values in (rows, 365, 500)]
+    found = {f"c{i:02d}": values for i, values in enumerate(base[:columns])}
+    for i in range(len(base), columns):
+        found[f"c{i:02d}"] = base[i % len(base)] >> i // len(base)  # nested: no two of them say more than the finer one
+    return pa.table(found)
+
+
 def _column(number: int, base: np.ndarray, random: np.random.Generator) -> pa.Array:
     rows = len(base)
     match number % 8:

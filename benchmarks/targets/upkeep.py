@@ -2,6 +2,7 @@
 
 Ours is ``Laws.apply`` on a state that is open: the batch is read, encoded, compared and written down. From scratch is discovery on the
 changed table, which is encoded beforehand. A batch of fixed size on a growing table says whether the cost follows the change or the table.
+:mod:`benchmarks.upkeep_users` adds the setting that users have.
 """
 
 from __future__ import annotations
@@ -150,7 +151,9 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
         )
         for rows in options.rows or GROWTH_SIZES
     ]
-    return cases
+    from benchmarks import upkeep_users  # which takes its tables from here
+
+    return [*cases, *upkeep_users.cases(tuple(options.rows or (TAX_ROWS,)))]
 
 
 def _compared(name: str, job: dict[str, Any], bar: float) -> Comparison:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from rowlaw.maintain.select import Agreement, ChainChoice, EqualityChoice, Facts, Price, cheapest_keys, paper_selection
+from rowlaw.maintain.select import Agreement, Price, cheapest_keys
 from rowlaw.rules import parse
 from rowlaw.rules.model import Op
+from tests.paper_selection import ChainChoice, EqualityChoice, Facts, paper_selection
 
 # Table 1: the columns of the five rules
 TABLE = {

@@ -15,14 +15,13 @@ import numpy as np
 
 from rowlaw.deadline import Deadline
 from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.errors import RowlawError
 from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.kernels import folded as kernels
 from rowlaw.kernels.folded import Compared, Folded
-from rowlaw.maintain.evolve import Evolved, Happenings
-from rowlaw.maintain.first import check_complete
 from rowlaw.maintain.label_rows import spare
 from rowlaw.maintain.matching import matching_rows
-from rowlaw.maintain.protocol import UpkeepOptions
+from rowlaw.maintain.protocol import Evolved, Happenings, UpkeepOptions
 from rowlaw.maintain.rulebook import read_rules
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, RuleSet, bind
@@ -273,10 +272,11 @@ class ChosenRules:
             try:
                 counts = engine.counts([counted.denial for counted in parts], stop=limit)
             except Stopped:
-                check_complete(limit, partial=True)
+                raise RowlawError("STATE_LATE") from None
             for number, (counted, violations) in enumerate(zip(parts, counts, strict=True)):
                 counted.start(table, violations)
-                check_complete(limit, partial=False)
+                if limit.passed:
+                    raise RowlawError("STATE_LATE")
                 phase.update(number + 1, len(parts))
         return made
 

@@ -1,7 +1,7 @@
 """Rules of all kinds that follow a table: what a state asks for (see :mod:`rowlaw.maintain.protocol`).
 
 >>> import pyarrow as pa
->>> from rowlaw.maintain.protocol import UpkeepOptions
+>>> from rowlaw.maintain.protocol import Evolved, Happenings, Law, UpkeepOptions, Witness, read_law
 >>> from rowlaw.maintain.table import GrowingTable
 >>> from rowlaw.relation import encode
 >>> from rowlaw.source import open_source
@@ -16,10 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -37,8 +36,8 @@ from rowlaw.maintain.depending import Depending
 from rowlaw.maintain.first import check_complete, first_dependencies
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.living import known_rows
-from rowlaw.maintain.protocol import UpkeepOptions
-from rowlaw.maintain.rulebook import Packed, Terms
+from rowlaw.maintain.protocol import Evolved, Happenings, Law, UpkeepOptions, Witness, read_law
+from rowlaw.maintain.rulebook import Terms
 from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
 from rowlaw.maintain.writing import Unwritten, Written
@@ -54,63 +53,9 @@ if TYPE_CHECKING:
     from rowlaw.maintain.store import Reader, Writer
     from rowlaw.maintain.table import GrowingTable
 
-Witness = tuple[int, int] | tuple[()]
-Law = Rule | Written
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
 
 _SPACE = ("columns", "operators_of", "cross", "overlap", "order_strings", "single_row", "constants", "predicates")  # as they are saved
-
-
-class Happened(NamedTuple):
-    """A rule that was born or retired, and the pair of rows that shows why, if there is one.
-
-    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is
-    minimal since a pair came, or because the last pair that broke it went.
-    """
-
-    number: int
-    law: Law
-    witness: Witness
-
-    @property
-    def rule(self) -> Rule:
-        return _read(self.law)
-
-
-@dataclass(frozen=True)
-class Happenings(Sequence[Happened]):
-    """Many of them, in columns, with what was measured when they were born."""
-
-    numbers: Sequence[int] = ()
-    laws: Sequence[Law] = ()
-    witnesses: Sequence[Witness] = ()
-    error: float | None = None
-    supports: Iterable[int | None] = repeat(None)
-    scores: Iterable[float | None] = repeat(None)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @overload
-    def __getitem__(self, index: int) -> Happened: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Happened]: ...
-
-    def __getitem__(self, index: int | slice) -> Happened | Sequence[Happened]:
-        if isinstance(index, slice):
-            return list(map(Happened, self.numbers[index], self.laws[index], self.witnesses[index]))
-        return Happened(self.numbers[index], self.laws[index], self.witnesses[index])
-
-    def packed(self, terms: Terms) -> list[Packed]:
-        return [law.packed(terms) if isinstance(law, Written) else terms.pack(law) for law in self.laws]
-
-
-class Evolved(NamedTuple):
-    """What a batch did to the rules."""
-
-    added: Happenings
-    removed: Happenings
 
 
 @dataclass
@@ -171,7 +116,7 @@ class Evolution:
     @property
     def rules(self) -> RuleSet:
         """All rules: those of the first table, the best first, and then those that came later."""
-        named = (NamedRule(f"R{number}", _read(self._law(name))) for name, number in self._numbers.items())
+        named = (NamedRule(f"R{number}", read_law(self._law(name))) for name, number in self._numbers.items())
         return RuleSet(tuple(named), self.options.nulls, self._settings)
 
     @property
@@ -266,7 +211,7 @@ class Evolution:
         if not set(self.options.kinds) - {"dc"}:
             return {name: self._denials[name] for name in names}
         changed = self._together.update(self._dependencies)
-        news = self._together.denials(names, self._by_column(names), changed, lambda name: cast("Denial", _read(self._denials[name])))
+        news = self._together.denials(names, self._by_column(names), changed, lambda name: cast("Denial", read_law(self._denials[name])))
         return {**{rule: rule for rule in self._together.dependencies}, **{name: self._denials[name] for name in news}}
 
     def _breakable(self) -> list[Name]:
@@ -275,7 +220,7 @@ class Evolution:
         if self.denying is None or not names or self._known.everything:
             return names
         if not self._by_sets:
-            rules = {_read(law): name for name, law in self._denials.items()}
+            rules = {read_law(law): name for name, law in self._denials.items()}
             return [rules[rule] for rule in not_vacuous(list(rules), self._known)]
         kept = sets_not_vacuous(self.denying.atoms.slots.slots, self.denying.ops(self._sets(names)), self._known)
         return [names[i] for i in np.flatnonzero(kept)]
@@ -291,7 +236,7 @@ class Evolution:
                     found[:, self._names[slot.left.name]] = ops[:, i]
         else:
             for line, name in zip(found, names, strict=True):
-                for p in cast("Denial", _read(self._denials[name])).predicates:
+                for p in cast("Denial", read_law(self._denials[name])).predicates:
                     if p.same_column:
                         line[self._names[p.left.name]] &= int(p.op)
         return found
@@ -323,7 +268,7 @@ class Evolution:
         laws = self._listed()
         ranks: dict[Name, Rank] = {}
         for denials_too, view in views.items():
-            mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := _read(law), Denial) == denials_too}
+            mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := read_law(law), Denial) == denials_too}
             ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
         best = sorted(laws, key=lambda name: -ranks[name].score)
         supports, scores = [ranks[name].support for name in best], [ranks[name].score for name in best]
@@ -335,7 +280,7 @@ class Evolution:
             assert self.denying is not None
             scores = self.judge.denials.scores(self.denying.ops(self._sets(list(laws))), living).tolist()
         else:
-            scores = self.judge.scores([_read(law) for law in laws.values()], living)
+            scores = self.judge.scores([read_law(law) for law in laws.values()], living)
         shown = [witnesses.get(name, ()) for name in laws]
         return Happenings(self._enter(laws), list(laws.values()), shown, self._error, scores=scores)
 
@@ -446,10 +391,10 @@ class Evolution:
             self.uniques._check(alive)
         if self.depending is not None:
             self.depending._check(alive)
-        rules = not_vacuous([_read(law) for law in self._denials.values()], self._known)
+        rules = not_vacuous([read_law(law) for law in self._denials.values()], self._known)
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)
-        assert {_read(self._law(name)) for name in self._numbers} == set(rules)
+        assert {read_law(self._law(name)) for name in self._numbers} == set(rules)
 
 
 def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
@@ -458,10 +403,6 @@ def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
     found = discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error)
     check_complete(Deadline(), found.partial)
     return found.rules
-
-
-def _read(law: Law) -> Rule:
-    return law.rule if isinstance(law, Written) else law
 
 
 def _names(sets: np.ndarray) -> list[bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, get_args
+from itertools import repeat
+from typing import Any, NamedTuple, Protocol, Self, get_args, overload
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
-from rowlaw.rules.model import Kind, Nulls
+from rowlaw.rules.model import Kind, Nulls, Rule
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -42,37 +43,73 @@ class UpkeepOptions:
             raise RowlawError("BAD_OPTION", option="error", value=self.error, problem="a share, 0 or more and less than 1")
 
 
-class Happenings(Protocol):
-    """Rules that were born or retired, in columns, because a batch may change twenty thousand: their numbers, which they keep as long as
-    they live and which no other rule gets; the rows that show why, a pair ``(s, t)`` or none; and what was measured when they were born."""
+class Unread(Protocol):
+    """A rule that nobody has had to look at yet: see :mod:`rowlaw.maintain.writing`."""
 
     @property
-    def numbers(self) -> Sequence[int]: ...
+    def rule(self) -> Rule: ...
+
+    def packed(self, terms: Terms) -> Packed: ...
+
+
+Witness = tuple[int, int] | tuple[()]
+Law = Rule | Unread
+
+
+def read_law(law: Law) -> Rule:
+    return law if isinstance(law, Rule) else law.rule
+
+
+class Happened(NamedTuple):
+    """A rule that was born or retired, and the pair of rows that shows why, if there is one.
+
+    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is
+    minimal since a pair came, or because the last pair that broke it went.
+    """
+
+    number: int
+    law: Law
+    witness: Witness
 
     @property
-    def witnesses(self) -> Sequence[Sequence[int]]: ...
-
-    @property
-    def error(self) -> float | None:
-        """That of each of them."""
-
-    @property
-    def supports(self) -> Iterable[int | None]: ...
-
-    @property
-    def scores(self) -> Iterable[float | None]: ...
-
-    def packed(self, terms: Terms) -> Iterable[Packed]: ...
+    def rule(self) -> Rule:
+        return read_law(self.law)
 
 
-class Evolved(Protocol):
+@dataclass(frozen=True)
+class Happenings(Sequence[Happened]):
+    """Many of them, in columns, with what was measured when they were born."""
+
+    numbers: Sequence[int] = ()
+    laws: Sequence[Law] = ()
+    witnesses: Sequence[Witness] = ()
+    error: float | None = None
+    supports: Iterable[int | None] = repeat(None)
+    scores: Iterable[float | None] = repeat(None)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Happened: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Happened]: ...
+
+    def __getitem__(self, index: int | slice) -> Happened | Sequence[Happened]:
+        if isinstance(index, slice):
+            return list(map(Happened, self.numbers[index], self.laws[index], self.witnesses[index]))
+        return Happened(self.numbers[index], self.laws[index], self.witnesses[index])
+
+    def packed(self, terms: Terms) -> list[Packed]:
+        return [terms.pack(law) if isinstance(law, Rule) else law.packed(terms) for law in self.laws]
+
+
+class Evolved(NamedTuple):
     """What a batch did to the rules."""
 
-    @property
-    def added(self) -> Happenings: ...
-
-    @property
-    def removed(self) -> Happenings: ...
+    added: Happenings
+    removed: Happenings
 
 
 class Evolution(Protocol):

@@ -1,27 +1,22 @@
 """Which indexes to keep: few that between them serve all rules (IncDC section 7).
 
 A rule is *served* by an index if every pair of rows that breaks the rule is among those the index finds. IncDC scores indexes by the number
-of distinct values and by correlation, and takes those below a threshold one after the other (:func:`paper_selection`). We know more about
-the cost: how many rows agree with a row on some columns is estimated from random pairs, an index may be of several columns, and the choice
-is the greedy one of weighted set cover (:func:`cheapest_keys`); what no key serves well is left to indexes of kinds and chains. On Tax with
-100,000 rows and 7,600 rules the paper's choice looks at 145,000 pairs for each new row, more than there are rows, and ours at 500; with
-ten times as many rows at 1,000.
+of distinct values and by correlation, and takes those below a threshold one after the other (``tests/paper_selection.py`` has it, with its
+parameters l, l' and alpha). We know more about the cost: how many rows agree with a row on some columns is estimated from random pairs,
+an index may be of several columns, and the choice is the greedy one of weighted set cover (:func:`cheapest_keys`); what no key serves
+well is left to equalities across columns, chains and kinds. On Tax with 100,000 rows and 7,600 rules the paper's choice looks at
+145,000 pairs for each new row, more than there are rows, and ours at 500; with ten times as many rows at 1,000.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from rowlaw.rules.model import Denial, Op
-
 PAIRS = 1 << 19  # random pairs that the estimate of agreement rests on
-EQUALITY_LIMIT = 0.6  # IncDC's l: equality indexes of a higher score come last
-VALUES_LIMIT = 0.1  # IncDC's l': inequality indexes on columns of a smaller share of distinct values come last
-REVERSED = 0.3  # IncDC's alpha: with a correlation beyond it the chain of small rank is built
 MOST_KEYS = 2000  # candidates that are looked at
 
 
@@ -110,97 +105,3 @@ def _candidates(masks: np.ndarray, often: np.ndarray, known: Sequence[int]) -> n
     pairs = [a | b for a, b in combinations(columns, 2)]
     whole = [int(m) for m in masks[np.argsort(-often, kind="stable")][:MOST_KEYS] if m]
     return np.array(list(dict.fromkeys([*known, *columns, *pairs, *whole])), np.uint64)
-
-
-# IncDC as published
-
-
-@dataclass(frozen=True, slots=True)
-class EqualityChoice:
-    """``Index(A=)``."""
-
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChainChoice:
-    """``Index(A op1, B op2)``: see :mod:`rowlaw.maintain.chains`."""
-
-    first: str
-    first_op: Op
-    second: str
-    second_op: Op
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the paper's scores ask of a table: distinct values of columns, and correlations of their ranks."""
-
-    rows: int
-    distinct: dict[str, int]
-    ranks: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def correlation(self, a: str, b: str) -> float:
-        """Of two columns over all rows; 0 where one has a single value."""
-        x, y = self.ranks[a].astype(np.float64), self.ranks[b].astype(np.float64)
-        if len(x) < 2 or x.std() == 0 or y.std() == 0:
-            return 0.0
-        return float(np.corrcoef(x, y)[0, 1])
-
-    def equality_score(self, column: str) -> float:
-        """``1 - distinct / rows``: small is good."""
-        return 1 - self.distinct[column] / max(1, self.rows)
-
-
-def paper_selection(rules: Iterable[Denial], facts: Facts) -> list[EqualityChoice | ChainChoice]:
-    """Algorithm 4 of IncDC for predicates on one column each: equality indexes of good score, then chains by score, then what is left."""
-    left = list(rules)
-    chosen: list[EqualityChoice | ChainChoice] = []
-
-    def equalities(rule: Denial) -> list[str]:
-        return [p.left.name for p in rule.predicates if p.same_column and p.op == Op.EQ]
-
-    def take_equality(limit: float) -> None:
-        nonlocal left
-        while True:
-            scored = [(facts.equality_score(c), c) for rule in left for c in equalities(rule)]
-            good = sorted({s for s in scored if s[0] < limit})
-            if not good:
-                return
-            chosen.append(EqualityChoice(good[0][1]))
-            left = [rule for rule in left if good[0][1] not in equalities(rule)]
-
-    def take_chains(share: float) -> None:
-        nonlocal left
-        while left:
-            scored = []
-            for a, b in combinations(sorted({p.left.name for rule in left for p in rule.predicates if _orders(p.op) and p.same_column}), 2):
-                coverage = sum(_served(rule, a, b) is not None for rule in left)
-                if coverage and min(facts.distinct[a], facts.distinct[b]) >= share * facts.rows:
-                    scored.append(((1 - abs(facts.correlation(a, b))) / coverage, a, b))
-            if not scored:
-                return
-            _, a, b = min(scored)
-            op = next(ops for rule in left if (ops := _served(rule, a, b)) is not None)
-            along = facts.correlation(a, b)
-            second = op[1]
-            if abs(along) > REVERSED and (along > 0) != (bool(op[0] & Op.LT) == bool(second & Op.LT)):
-                second = second.swapped  # the chain of small rank, used in reverse
-            chosen.append(ChainChoice(a, op[0], b, second))
-            left = [rule for rule in left if _served(rule, a, b) is None]
-
-    take_equality(EQUALITY_LIMIT)
-    take_chains(VALUES_LIMIT)
-    take_equality(2.0)
-    take_chains(0.0)
-    return chosen
-
-
-def _orders(op: Op) -> bool:
-    return op != Op.EQ
-
-
-def _served(rule: Denial, a: str, b: str) -> tuple[Op, Op] | None:
-    """The operators of a rule on two columns, if it orders both; ``!=`` is ``<`` or ``>``, and the chain serves both."""
-    ops = {p.left.name: (Op.LT if p.op == Op.NE else p.op) for p in rule.predicates if p.same_column and _orders(p.op)}
-    return (ops[a], ops[b]) if a in ops and b in ops else None

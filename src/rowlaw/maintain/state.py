@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.deadline import Deadline
-from rowlaw.discovery.discover import default_kinds
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
@@ -123,6 +122,8 @@ class Laws:
             single_row=single_row,
             constants=constants,
         )
+        from rowlaw.discovery.discover import default_kinds  # a batch needs nothing of it
+
         chosen = rule_set(rules, nulls) if rules is not None else None
         meaning = nulls or (chosen.nulls if chosen is not None else "unknown")
         options = UpkeepOptions(tuple(default_kinds(space) if kinds is None else kinds), meaning, error, space, index_quota, chosen)
