@@ -78,13 +78,13 @@ class Tally:
         self.failures += other.failures
 
 
-def random_table(chance: random.Random) -> Table:
-    """One to six rows of one to four columns, mostly alike, with nulls."""
+def random_table(chance: random.Random, like: Table | None = None) -> Table:
+    """One to six rows of one to four columns, mostly alike, with nulls; with the columns of another table, if one is given."""
     n, names = chance.randint(1, 6), "abcd"[: chance.randint(1, 4)]
     pools = {kind: chance.sample(values, min(len(values), chance.randint(1, 4))) for kind, values in POOLS.items()}
     values: dict[str, list[Any]] = {}
     kinds = chance.choices(["integer", "text", "float", "boolean", "date"], [6, 3, 3, 1, 1], k=len(names))
-    physical = dict(zip(names, kinds, strict=True))
+    physical = dict(zip(names, kinds, strict=True)) if like is None else like.physical
     for name, kind in physical.items():
         pool, shape = pools[kind], chance.choice(SHAPES)
         alike = [c for c in values if physical[c] == kind]

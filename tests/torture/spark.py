@@ -1,9 +1,11 @@
 """Random small tables and rule sets: what the engine on Spark says of them, and what the oracle (tests/naive.py) says.
 
 A case is a table, a meaning of null, limits of the plans and up to four rules of all kinds, as in ``tests/spark/test_engine_equal.py``:
-half of the cases have limits so low that a few rows are many tasks, with groups that are too large for one. Counts are compared in every
-case, rows and pairs in some. A case comes from its number alone, so that ``python -m tests.torture spark --chunk 17`` tries it again.
-Cases run in several threads of one session, which must not mix them up.
+half of the cases have limits so low that a few rows are many tasks, with groups that are too large for one. A job takes far longer than a
+few rows do, so most cases come in stacks: tables of the same columns below each other, told apart by one more column that every rule
+compares, and the violations of all tables are summed up. Other cases are tables of their own, so that rules
+without an equality stay as they are; of some of them rows and pairs are compared, too. What is tried comes from a number alone:
+``python -m tests.torture spark --chunk 17`` tries it again. Cases run in several threads of one session, which must not mix them up.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ import random
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import count
 from typing import Any, get_args
+
+import pyarrow as pa
 
 from rowlaw.engine.spark.engine import SparkEngine
 from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.engine.spark.table import SparkTable
-from rowlaw.rules.model import Nulls, Rule
+from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
 from rowlaw.spark.session import session
@@ -28,10 +33,13 @@ from tests.torture import cases
 from tests.torture.outcome import Outcome
 
 CASES = 10_000
-CASE_SECONDS = 1.0  # at most, on average: more is a machine that is too busy
+CASE_SECONDS = 0.2  # at most, on average: more is a machine that is too busy
 RULES = 4  # of a case, at most
 PREDICATES = 12  # that the rules of a case are made of
 LISTED = 20  # one case of so many has its rows and pairs compared, which takes many more jobs
+STACKED = 50  # tables of a stack
+STACKS = 4  # of so many numbers one is a stack
+WHICH = "which table"
 THREADS = 3
 WORST = 10  # failures after which no further case begins
 TINY = SparkLimits(task_bytes=120, buckets=3)
@@ -50,23 +58,57 @@ def random_rules(table: Table, chance: random.Random) -> list[Rule]:
 
 
 def problems(spark: Any, number: int) -> list[str]:
-    """What is wrong in the case of a number."""
+    """What is wrong in the case, or the stack of cases, of a number."""
     chance = random.Random(number)
     table, nulls = cases.random_table(chance), chance.choice(get_args(Nulls))
     rules, limits = random_rules(table, chance), chance.choice([TINY, SparkLimits()])
-    source = open_source(frame_of(spark, to_arrow(table)).repartition(2))
-    engine = SparkEngine(SparkTable(source.frame, source.schema, nulls), limits)
+    tables = [table, *(cases.random_table(chance, like=table) for _ in range(size(number) - 1))]
     try:
+        wrong = _of_stack(spark, tables, nulls, rules, limits) if len(tables) > 1 else _of_table(spark, number, table, nulls, rules, limits)
+    except Exception as error:  # an error is a wrong answer as well
+        wrong = [f"{table.values}: {type(error).__name__}: {str(error)[:600]}"]
+    return [f"number {number}, {nulls=}, {limits}, {one}" for one in wrong]
+
+
+def size(number: int) -> int:
+    """How many cases a number stands for."""
+    return STACKED if number % STACKS == 1 else 1
+
+
+def _engine(spark: Any, arrow: pa.Table, nulls: Nulls, limits: SparkLimits) -> SparkEngine:
+    source = open_source(frame_of(spark, arrow).repartition(2))
+    return SparkEngine(SparkTable(source.frame, source.schema, nulls), limits)
+
+
+def _of_table(spark: Any, number: int, table: Table, nulls: Nulls, rules: list[Rule], limits: SparkLimits) -> list[str]:
+    """A table of its own: counts, and of some tables the rows and pairs."""
+    with closing(_engine(spark, to_arrow(table), nulls, limits)) as engine:
         found = [counted.pairs for counted in engine.check(rules).counts]
         expected = [len(naive.violations(rule, table.values, nulls)) for rule in rules]
         wrong = [f"{rule}: {a} violations, not {b}" for rule, a, b in zip(rules, found, expected, strict=True) if a != b]
         if number % LISTED == 0 and not wrong:
             wrong = _of_rows(engine, table, nulls, rules)
-    except Exception as error:  # an error is a wrong answer as well
-        wrong = [f"{type(error).__name__}: {str(error)[:600]}"]
-    finally:
-        engine.close()
-    return [f"case {number}, {nulls=}, {limits}, {table.values}: {one}" for one in wrong]
+    return [f"{table.values}: {one}" for one in wrong]
+
+
+def _of_stack(spark: Any, tables: list[Table], nulls: Nulls, rules: list[Rule], limits: SparkLimits) -> list[str]:
+    """Tables below each other: each rule's violations in all of them."""
+    denials = [denial for rule in rules for denial in rule.denials]
+    stacked = [_within(denial) for denial in denials]
+    arrow = pa.concat_tables([to_arrow(t).append_column(WHICH, pa.array([i] * t.rows, pa.int64())) for i, t in enumerate(tables)])
+    expected = [[len(naive.violations(denial, t.values, nulls)) for t in tables] for denial in denials]
+    with closing(_engine(spark, arrow, nulls, limits)) as engine:
+        found = [counted.pairs for counted in engine.check(stacked).counts]
+    return [
+        f"{denial}: {a} violations, not {sum(b)} = {b}, in {[t.values for t in tables]}"
+        for denial, a, b in zip(denials, found, expected, strict=True)
+        if a != sum(b)
+    ]
+
+
+def _within(denial: Denial) -> Denial:
+    """The same denial about two rows of one table."""
+    return denial if denial.arity == 1 else Denial((Predicate(Column("s", WHICH), Op.EQ, Column("t", WHICH)), *denial.predicates))
 
 
 def _of_rows(engine: SparkEngine, table: Table, nulls: Nulls, rules: list[Rule]) -> list[str]:
@@ -99,21 +141,22 @@ def run(seconds: float, *, wanted: int = CASES, seed: int = 0, only: int | None 
         """One thread; how many cases it tried."""
         tried = 0
         while tried * THREADS < wanted and time.monotonic() - began < seconds and len(outcome.failures) < WORST:
-            outcome.failures += problems(spark, next(numbers))
-            tried += 1
+            number = next(numbers)
+            outcome.failures += problems(spark, number)
+            tried += size(number)
         return tried
 
     try:
         if only is not None:
             outcome.failures += problems(spark, only)
-            outcome.cases = 1
+            outcome.cases = size(only)
         else:
-            problems(spark, -1)  # workers start, kernels are compiled
+            problems(spark, -2)  # workers start, kernels are compiled
             began = time.monotonic()
             with ThreadPoolExecutor(THREADS) as pool:
                 outcome.cases = sum(pool.map(work, range(THREADS)))
             outcome.facts["cases_per_second"] = round(outcome.cases / (time.monotonic() - began), 2)
     finally:
         spark.stop()
-    outcome.facts |= {"threads": THREADS, "with_rows_and_pairs": outcome.cases // LISTED, "wanted": wanted}
+    outcome.facts |= {"threads": THREADS, "tables_of_a_stack": STACKED, "wanted": wanted}
     return outcome

@@ -1,0 +1,13 @@
+"""The torture's cases on Spark: none fails, and a wrong answer is found."""
+
+from tests.torture import spark as torture
+
+
+def test_a_stack_and_a_table_of_its_own(spark, monkeypatch):
+    assert [torture.size(number) for number in (1, 2)] == [torture.STACKED, 1]
+    monkeypatch.setattr(torture, "STACKED", 5)
+    for number in (1, 2):
+        assert torture.problems(spark, number) == []
+    monkeypatch.setattr(torture.naive, "violations", lambda *_: range(1000))
+    for number in (1, 2):
+        assert torture.problems(spark, number)
