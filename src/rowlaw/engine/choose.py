@@ -1,7 +1,8 @@
-"""Which engine answers, and why: DESIGN section 4.6 as code.
+"""Which engine answers, and why.
 
 What is Spark's already is answered where it is, unless the columns that are needed are so small that bringing them here is quicker, as
-Spark itself broadcasts the small side of a join. Files and frames in memory are answered here, unless they are large or Spark is asked for.
+Spark itself broadcasts the small side of a join. Files and frames in memory are answered here, unless they are large or Spark is asked for:
+files of up to 256 MiB are read by threads at a sixth of the CPU time (docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from rowlaw.engine.spark.limits import VALUE_BYTES, SparkLimits
 from rowlaw.source.source import FileSource, FrameSource, Source
 from rowlaw.source.types import type_class
 from rowlaw.spark.jobs import job
+from rowlaw.spark.session import runs_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 EngineName = Literal["auto", "local", "spark"]
-LARGE_FILE = 64 << 20  # bytes of a file or folder that Spark reads (DESIGN 4.6)
+LARGE_FILE = 64 << 20  # bytes of a file or folder that is not read at once
 SMALL_PLAN = 16 << 20  # bytes, by Spark's own estimate, of a table that is brought here without counting its rows first
 BRING_SECONDS = 1.5e-8  # to move a byte from Spark to this process and encode it: 73 MB/s (FACTS, "Moving rows JVM to Python")
 ROW_SECONDS = 2.5e-7  # to answer a rule on Spark, for each row: 5 million rows in 1 to 2 s
@@ -49,6 +51,8 @@ def choose(
     if isinstance(source, FileSource):
         if source.size < LARGE_FILE or (source.in_memory and session is None):
             return Choice("local", f"{_size(source.size)} are read here at once"), None
+        if session is not None and not runs_here(session):
+            return Choice("spark", f"{_size(source.size)} are read by the workers of the cluster"), None
         if source.size <= limits.driver_bytes:
             return Choice("local", f"{_size(source.size)} fit the memory of this process"), None
         return Choice("spark", f"{_size(source.size)} are read by Spark's workers"), None
