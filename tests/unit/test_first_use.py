@@ -145,6 +145,11 @@ def test_unknown_parameters_name_the_nearest(function, name, near):
         getattr(rowlaw, function)(pa.table({"a": [1]}), *rules, progress=False, **{name: 1})
 
 
+def test_unknown_options_of_a_report_name_the_nearest(tmp_path):
+    with pytest.raises(RowlawError, match=r"write_report\(\) has no parameter 'titel'; did you mean 'title'"):
+        check(DIRTY, "key (id)").to_html(tmp_path / "r.html", titel="x")
+
+
 def test_a_column_of_mixed_types_is_no_file():
     frame = pd.DataFrame({"id": [1, 2], "code": [1, "x"]})
     with pytest.warns(RowlawWarning, match="'code' \\(values of several types: int, str\\)"):

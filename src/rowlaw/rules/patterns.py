@@ -343,11 +343,12 @@ class Matcher:
         return self._joined([_Ends(e.empty or i >= node.least, e.first, e.last) for i, e in enumerate(built)])
 
     def _joined(self, parts: list[_Ends]) -> _Ends:
-        empty, first, last = True, 0, 0
-        for part in parts:
-            self._link(last, part.first)
-            first |= part.first if empty else 0
-            last = part.last | (last if part.empty else 0)
+        # from the end, so that each part is linked once, however many parts after it may be left out
+        first, last, empty = 0, 0, True
+        for part in reversed(parts):
+            self._link(part.last, first)
+            first = part.first | (first if part.empty else 0)
+            last |= part.last if empty else 0
             empty = empty and part.empty
         return _Ends(empty, first, last)
 

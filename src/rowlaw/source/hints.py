@@ -9,16 +9,13 @@ The first rows of a file decide: a hint is a hint. Types themselves are inferred
 from __future__ import annotations
 
 import re
-import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from rowlaw.errors import RowlawWarning
 from rowlaw.source.infer import NULL_SPELLINGS
+from rowlaw.source.skipped import warn_outside
 
-PACKAGE = str(Path(__file__).parents[1])
 FEWEST = 2  # values that a hint is based on, at least
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:[. ']\d{3})+|\d+),\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:[. ']\d{3})+|\d+)(?:,\d+)?")
@@ -70,7 +67,4 @@ def warn_hints(source: str, found: Sequence[Hint]) -> None:
     python = f"types={{{', '.join(f'{h.column!r}: {h.type!r}' for h in found)}}}"
     texts = ",".join(f"{h.column}={h.type}" for h in found)
     head = f"{source}: read as text, although {columns}; to read {'it' if len(found) == 1 else 'them'} so: "
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(RowlawWarning(head + python, f"{head}--types '{texts}'"), stacklevel=level)
+    warn_outside(RowlawWarning(head + python, f"{head}--types '{texts}'"))

@@ -74,11 +74,15 @@ def warn_skipped(source: str, skipped: Mapping[str, RowlawError]) -> None:
     named = [f"{name!r} ({_reason(error)})" for name, error in list(skipped.items())[:NAMED]]
     more = f" and {len(skipped) - NAMED:,} more" if len(skipped) > NAMED else ""
     noun = "1 column" if len(skipped) == 1 else f"{len(skipped):,} columns"
-    message = f"{source}: skipped {noun} that cannot be compared: {', '.join(named)}{more}"
+    warn_outside(RowlawWarning(f"{source}: skipped {noun} that cannot be compared: {', '.join(named)}{more}"))
+
+
+def warn_outside(warning: RowlawWarning) -> None:
+    """Warn at the place outside of rowlaw that gave the table."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, RowlawWarning, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 def _reason(error: RowlawError) -> str:

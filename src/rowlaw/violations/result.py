@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from rowlaw.engine.answers import Removal, RuleCount
 from rowlaw.engine.protocol import Engine, Findings
-from rowlaw.errors import RowlawError, nearest
+from rowlaw.errors import RowlawError, check_parameters, nearest
 from rowlaw.rules import NamedRule
 from rowlaw.rules.model import FunctionalDependency, Rule, about_single_rows
 from rowlaw.rules.notebook import SHOWN, Code, notebook_table
@@ -330,7 +330,9 @@ class Result:
     def to_html(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Write an HTML report: one file that needs no network. Options are those of :func:`rowlaw.write_report`."""
         # by its public name: reports are made of results, so results know nothing of the package that makes them
-        importlib.import_module("rowlaw").write_report(path, self, **options)
+        write_report = importlib.import_module("rowlaw").write_report
+        check_parameters(write_report, options, ())
+        write_report(path, self, **options)
 
     def close(self) -> None:
         """Release what was computed and the encoded table.
