@@ -209,7 +209,6 @@ def run(
             listing.denials = discover_denials(
                 engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
             )
-        listing.searched = time.monotonic() - began
         with shown.phase("rank"):
             return listing.result(top, shown)
 
