@@ -241,7 +241,6 @@ def run(
             listing.denials = discover_denials(
                 engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
             )
-        listing.searched = time.monotonic() - began
         with shown.phase("rank"):
             found = listing.result(top, shown)
         known = listing.dependencies

@@ -59,7 +59,6 @@ class Listing:
     predicates: int = 0
     complete: bool = True
     note: str = ""  # why the run is not complete, if it has a budget
-    searched: float = math.inf  # seconds that the search took: ranking takes a share of them
     _late: str = field(default="", init=False)  # what there was no time for
     _uncounted: set[Rule] = field(default_factory=set, init=False)
 
@@ -125,7 +124,7 @@ class Listing:
         if not self.complete:
             rules = not_both_ways(rules)
         inexact = frozenset(rules) if self.error else frozenset()
-        return select(self.engine, rules, self.nearly, inexact=inexact, seed=self.seed, count=count, seconds=self.searched, deadline=until)
+        return select(self.engine, rules, self.nearly, inexact=inexact, seed=self.seed, count=count, deadline=until)
 
     def _said(self, what: str) -> str:
         """How the two searches were done: in one word if they agree."""

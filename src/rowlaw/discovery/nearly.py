@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ REMOVED = 0.01  # share of rows that may break a law which nearly holds (benchma
 MU = 0.9  # mu+ that it must have at least: how much better than chance it is
 SURELY = 0.7  # of that, in the sample: a law of fewer exceptions need not be tried with further columns
 SAMPLE_REMOVED = 0.02  # share of rows of the sample, which is not exact
+PER_RIGHT = 3  # laws about one right side, and keys, that are kept
 ASKED, AT_ONCE = 60, 12  # laws whose rows to remove are counted on all rows, and how many at once
 
 
@@ -63,7 +65,19 @@ def nearly_hold(
     found: list[Nearly] = []
     for start in range(0, min(ASKED, len(likely)), AT_ONCE):
         found += _counted(engine, names, likely[start : start + AT_ONCE], stop)
-    return sorted(_minimal(found), key=lambda law: -law.mu)
+    return _few_of_each(sorted(_minimal(found), key=lambda law: (len(law.rule.columns), -law.mu)))
+
+
+def _few_of_each(laws: Sequence[Nearly]) -> list[Nearly]:
+    """The first laws about each right side, best first: a column that one law determines is determined by many."""
+    left = Counter[str | None]()
+    kept = []
+    for law in laws:
+        right = law.rule.right if isinstance(law.rule, FunctionalDependency) else None
+        left[right] += 1
+        if left[right] <= PER_RIGHT:
+            kept.append(law)
+    return sorted(kept, key=lambda law: -law.mu)
 
 
 def _minimal(laws: Sequence[Nearly]) -> list[Nearly]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -33,8 +32,8 @@ CAUGHT = 0.05  # share of the wrong values in a column that a rule must catch (n
 CHOSEN = 60  # rules that are chosen greedily
 FEW_ROWS = 300  # all their pairs are looked at, of larger tables random ones
 ERRORS, ERRORS_PER_COLUMN = 600, 30  # simulated, at most
-LIMITED = 2.0  # seconds of search that a second left for ranking stands for
-FULL_EFFORT, LEAST_EFFORT = 6.0, 0.3  # seconds of search after which ranking looks at everything, and the share it looks at in any case
+FULL_EFFORT, LEAST_EFFORT = 1.5e6, 0.3  # cells of a table that is ranked with all errors and candidates, and the share of a tiny one
+LIMITED = 3.0  # seconds left for ranking, below which less is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +65,19 @@ def select(
     inexact: Collection[Rule] = (),
     seed: int = 0,
     count: int = SELECTED,
-    seconds: float = math.inf,
     deadline: Deadline | None = None,
 ) -> Ranking:
     """Rank rules by what they would catch. When time is up, by what is known by then: at least by their priors.
 
-    ``inexact``: rules that some pairs may break. ``seconds``: how long the search for the rules took; ranking takes a share of that, by
-    simulating fewer errors and looking at fewer rules.
+    ``inexact``: rules that some pairs may break. In a small table, where finding the rules takes no time, fewer errors are simulated and
+    fewer rules looked at. The same seed gives the same ranking, unless time is limited.
     """
     if not rules and not nearly:
         return Ranking([], 0)
     until = deadline or Deadline()
-    return _Selection(engine, rules, nearly, inexact, seed, _effort(min(seconds, LIMITED * until.left)), until).run(count)
-
-
-def _effort(seconds: float) -> float:
-    """The share of errors and candidates that there is time for."""
-    return min(1.0, max(LEAST_EFFORT, seconds / FULL_EFFORT))
+    cells = engine.rows * len(engine.statistics.columns)
+    effort = min(1.0, LEAST_EFFORT + cells / FULL_EFFORT, max(LEAST_EFFORT, until.left / LIMITED))
+    return _Selection(engine, rules, nearly, inexact, seed, effort, until).run(count)
 
 
 class _Selection:
