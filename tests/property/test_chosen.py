@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rowlaw.maintain import chosen
 from rowlaw.maintain.chosen import ChosenRules
 from rowlaw.maintain.protocol import UpkeepOptions
-from rowlaw.maintain.state import _groups
+from rowlaw.predicates.space import compared_columns, predicates_of
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
 from tests import naive
@@ -25,7 +25,7 @@ def cases(draw):
 def test_counts_are_exact(case, meaning, scanned):
     history, wanted = case
     known = RuleSet.of(wanted, nulls=meaning)
-    scales = _groups(p for named in known for d in named.rule.denials for p in d.predicates)
+    scales = compared_columns(predicates_of(named.rule for named in known))
     saved, chosen.SCANNED = chosen.SCANNED, scanned
     made = []
 

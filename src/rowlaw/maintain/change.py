@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
-from rowlaw.maintain.history import Events
+from rowlaw.maintain.history import Events, Rows
+from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.model import Rule
 
@@ -53,6 +55,23 @@ class RuleChange:
             "new_clashes": [[dict(row) for row in clash] for clash in self.new_clashes],
             "resolved_clashes": [[dict(row) for row in clash] for clash in self.resolved_clashes],
         }
+
+
+def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], table: GrowingTable) -> list[RuleChange]:
+    """What a batch did to chosen rules, with the values of the rows that clash. ``evolution`` is None where the batch had no rows."""
+    if evolution is None:
+        return [RuleChange(named.id, named.rule, counts[named.id], 0, 0) for named in rules]
+    found = []
+    for named in rules:
+        change = evolution.changes[named.id]
+        shown = dict.fromkeys((*(() if table.row_id is None else (table.row_id,)), *named.rule.columns))
+        rows = Rows.taken(table, chain.from_iterable((*change.new_pairs, *change.resolved_pairs))).values
+        new, resolved = (
+            [[{name: rows[row][name] for name in shown} for row in dict.fromkeys(pair)] for pair in pairs]
+            for pairs in (change.new_pairs, change.resolved_pairs)
+        )
+        found.append(RuleChange(named.id, named.rule, change.violations, change.new, change.resolved, new, resolved))
+    return found
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, loose_slots
 from rowlaw.maintain.first import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.prover import PLAIN_PAIR, Proof, Prover
+from rowlaw.maintain.prover import PLAIN_PAIR, Prover
 from rowlaw.maintain.rulebook import pack_predicate, read_predicate
+from rowlaw.maintain.select import Proof
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
 from rowlaw.search.bitsets import distinct, without
@@ -155,7 +156,8 @@ class Denying:
         stayed = table.living - len(inserted)
         if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
             fresh, _ = Denying.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._wanted)
-            self.__dict__.update(fresh.__dict__)
+            self.atoms, self.cells, self.ledger, self.sets = fresh.atoms, fresh.cells, fresh.ledger, fresh.sets
+            self.edges, self.prover, self.judged_at = fresh.edges, fresh.prover, fresh.judged_at
             return self._changed(before, _NOTHING, _NOTHING)
         self.cells.append(table, deleted)
         self.prover.take(inserted, table.relabelled)
@@ -267,6 +269,10 @@ class Denying:
     def pairs(self) -> int:
         """Pairs of rows that the last batch took comparing."""
         return self.ledger.compared
+
+    @property
+    def nbytes(self) -> int:
+        return self.prover.nbytes + self.cells.nbytes
 
     # Search
 

@@ -20,7 +20,8 @@ from rowlaw.kernels.differences import holds_any
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.first import FirstDependencies, first_dependencies
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.prover import Proof, Prover
+from rowlaw.maintain.prover import Prover
+from rowlaw.maintain.select import Proof
 from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, EQUAL_CODE, HIGHER_CODE, LOWER_CODE
 from rowlaw.search.bitsets import distinct, unpack, word_count

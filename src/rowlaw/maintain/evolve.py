@@ -1,7 +1,7 @@
 """Rules of all kinds that follow a table: what a state asks for (see :mod:`rowlaw.maintain.protocol`).
 
 >>> import pyarrow as pa
->>> from rowlaw.maintain.protocol import Evolved, Happenings, Law, UpkeepOptions, Witness, read_law
+>>> from rowlaw.maintain.protocol import Evolved, Happenings, Law, Part, UpkeepOptions, Witness, read_law
 >>> from rowlaw.maintain.table import GrowingTable
 >>> from rowlaw.relation import encode
 >>> from rowlaw.source import open_source
@@ -36,7 +36,7 @@ from rowlaw.maintain.depending import Depending
 from rowlaw.maintain.first import check_complete, first_dependencies
 from rowlaw.maintain.judging import Judge, View
 from rowlaw.maintain.living import known_rows
-from rowlaw.maintain.protocol import Evolved, Happenings, Law, UpkeepOptions, Witness, read_law
+from rowlaw.maintain.protocol import Evolved, Happenings, Law, Part, UpkeepOptions, Witness, read_law
 from rowlaw.maintain.rulebook import Terms
 from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
@@ -76,6 +76,8 @@ class Evolution:
         self.options = options
         self.denying, self.uniques, self.depending = parts.denying, parts.uniques, parts.depending
         self.tolerant = parts.tolerant
+        kept: dict[str, Part | None] = {"denials": parts.denying, "uniques": parts.uniques, "dependencies": parts.depending}
+        self._parts = {name: part for name, part in kept.items() if part is not None}
         self.judge = judge
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
         self._numbers: dict[Name, int] = {}  # what is listed, in its order
@@ -142,15 +144,12 @@ class Evolution:
     @property
     def counters(self) -> dict[str, int]:
         """What the last batch took: rules proposed by searches, rules that all rows had to prove, and pairs of rows compared."""
-        parts = [part for part in (self.denying, self.uniques, self.depending) if part is not None]
-        return {name: sum(getattr(part, name) for part in parts) for name in ("candidates", "validations", "pairs")}
+        return {name: sum(getattr(part, name) for part in self._parts.values()) for name in ("candidates", "validations", "pairs")}
 
     @property
     def nbytes(self) -> int:
         """Memory of the indexes, and of the copy of the table that they look at."""
-        found = self.denying.prover.nbytes + self.denying.cells.nbytes if self.denying is not None else 0
-        found += self.uniques.nbytes + self.uniques.cells.nbytes if self.uniques is not None else 0
-        return found + (self.depending.nbytes if self.depending is not None else 0)
+        return sum(part.nbytes for part in self._parts.values())
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -305,12 +304,8 @@ class Evolution:
 
     def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
         """The table was compacted: row ``i`` is now row ``numbers[i]``, or forgotten (-1)."""
-        if self.denying is not None:
-            self.denying.renumber(table, numbers)
-        if self.uniques is not None:
-            self.uniques.renumber(table, numbers)
-        if self.depending is not None:
-            self.depending.renumber(table, numbers)
+        for part in self._parts.values():
+            part.renumber(table, numbers)
 
     def save(self, writer: Writer) -> None:
         """Write rules, evidence and indexes."""
@@ -330,12 +325,8 @@ class Evolution:
             names = _names(self.denying.chosen) if self._by_sets else ()
             writer.array("trivial", np.array([name not in self._denials for name in names], bool))
         self.judge.save(writer.under("judge"))
-        if self.denying is not None:
-            self.denying.save(writer.under("denials"))
-        if self.uniques is not None:
-            self.uniques.save(writer.under("uniques"))
-        if self.depending is not None:
-            self.depending.save(writer.under("dependencies"))
+        for name, part in self._parts.items():
+            part.save(writer.under(name))
         if self.tolerant is not None:
             writer.json("tolerant", [Terms().pack(rule) for rule in self.tolerant])
 
@@ -384,13 +375,10 @@ class Evolution:
     def _check(self, table: GrowingTable) -> None:
         """Every invariant of every part."""
         alive = np.asarray(table.alive)
+        for part in self._parts.values():
+            part._check(alive)
         if self.denying is not None:
-            self.denying._check(alive)
             assert set(self._written(self.denying.chosen)) == set(self._denials)
-        if self.uniques is not None:
-            self.uniques._check(alive)
-        if self.depending is not None:
-            self.depending._check(alive)
         rules = not_vacuous([read_law(law) for law in self._denials.values()], self._known)
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)

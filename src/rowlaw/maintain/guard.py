@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.maintain.batch import Batch
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Rule
@@ -35,3 +37,11 @@ def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.n
         if not bad[first] or first == second:
             bad[second] = True
     return np.flatnonzero(bad[new])
+
+
+def guarded(trial: GrowingTable, coming: Batch, going: Batch | None, rules: RuleSet) -> tuple[Batch, pa.Table]:
+    """The rows that may come in, and those that may not: found by taking all of them into a copy of the table."""
+    inserted = trial.take(coming, going).inserted
+    bad = offenders(trial, inserted, rules) if coming.rows else np.zeros(0, np.int64)
+    good = np.setdiff1d(np.arange(coming.rows), bad)
+    return (coming.part(good) if len(bad) else coming), trial.decode(inserted[bad])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import gc
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, repeat
 from typing import Any, Literal, overload
@@ -36,6 +38,11 @@ class BatchRecord:
     removed: int
     rules: int
     counts: Mapping[str, int] | None = None  # violations of chosen rules
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is written in the log."""
+        found = {**asdict(self), "at": self.at.isoformat()}
+        return found if self.counts is not None else {name: value for name, value in found.items() if name != "counts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,3 +265,15 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_floating(column.type):
         return [str(value) if value in (math.inf, -math.inf) else value for value in values]
     return values
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No search for unreachable objects meanwhile: a batch makes many objects that stay, and each search would look at all there are."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

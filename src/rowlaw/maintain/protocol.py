@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol, Self, get_args, overload
@@ -11,7 +11,7 @@ import numpy as np
 
 from rowlaw.deadline import Deadline
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.rulebook import Packed, Terms
+from rowlaw.maintain.rulebook import Entry, Packed, Rulebook, Terms
 from rowlaw.maintain.store import Reader, Writer
 from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates.space import SpaceOptions
@@ -41,6 +41,16 @@ class UpkeepOptions:
             raise RowlawError("BAD_OPTION", option="nulls", value=self.nulls, problem=f"use {', '.join(get_args(Nulls))}")
         if not 0 <= self.error < 1:
             raise RowlawError("BAD_OPTION", option="error", value=self.error, problem="a share, 0 or more and less than 1")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the manifest of a state has them."""
+        found = {"kinds": list(self.kinds), "nulls": self.nulls, "error": self.error, **self.space.settings}
+        return {**found, "chosen": True} if self.rules is not None else found
+
+
+def entries(born: Happenings, batch: int, book: Rulebook) -> Iterator[Entry]:
+    """Rules that were born by a batch, as a rulebook has them."""
+    return map(Entry, born.numbers, born.packed(book.terms), repeat(batch), repeat(born.error), born.supports, born.scores)
 
 
 class Unread(Protocol):
@@ -110,6 +120,27 @@ class Evolved(NamedTuple):
 
     added: Happenings
     removed: Happenings
+
+
+class Part(Protocol):
+    """What keeps the rules of one kind current. It also has ``create``, ``apply`` and ``load``, whose results differ from kind to kind."""
+
+    candidates: int  # rules that were proposed during the last batch
+    validations: int  # those that all rows had to prove
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of rows that the last batch took comparing."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None: ...
+
+    def save(self, writer: Writer) -> None: ...
+
+    def _check(self, alive: np.ndarray) -> None:
+        """Assert every invariant."""
 
 
 class Evolution(Protocol):

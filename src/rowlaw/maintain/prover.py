@@ -9,9 +9,8 @@ serves rules about the same columns), asking the engine about a rule that no ind
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, KindIndex
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.select import Agreement, Price, cheapest_keys
+from rowlaw.maintain.select import Agreement, Order, Plan, Price, Proof, cheapest_keys
 from rowlaw.rules.model import Op
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 from rowlaw.spark.jobs import DriverThreads, cores
@@ -44,53 +43,6 @@ MOST_KINDS = 400  # indexes for single rules, at most
 WORD = 64  # columns that fit into a word: others have no index here
 
 _ORDERING = [int(op) for op in (Op.LT, Op.LE, Op.GT, Op.GE)]
-
-
-class Order(NamedTuple):
-    """Two inequalities: slots, and what they accept."""
-
-    first: int
-    first_op: int
-    second: int
-    second_op: int
-
-    @property
-    def chains(self) -> tuple[int, int, bool]:
-        """Which chains serve it: those of its columns that run one way, or against each other where both operators point one way."""
-        return self.first, self.second, bool(self.first_op & Op.LT) == bool(self.second_op & Op.LT)
-
-
-@dataclass
-class Proof:
-    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and pairs of inequalities."""
-
-    keys: list[int] = field(default_factory=list)
-    orders: list[Order] = field(default_factory=list)
-    across: list[int] = field(default_factory=list)  # slots of two columns: all pairs that are equal there are in the ledger
-
-    def serves(self, equal: np.ndarray, ops: np.ndarray) -> np.ndarray:
-        """Which rules are proven, given the columns they ask to be equal and the outcomes they accept in each slot."""
-        found = np.zeros(len(equal), bool)
-        for key in self.keys:
-            found |= (equal & np.uint64(key)) == np.uint64(key)
-        for first, first_op, second, second_op in self.orders:
-            found |= (ops[:, first] & ~np.uint8(first_op) == 0) & (ops[:, second] & ~np.uint8(second_op) == 0)
-        for slot in self.across:
-            found |= ops[:, slot] == EQUAL_BIT
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Keys to use, and for the rules that they do not serve equalities across columns, pairs of inequalities, and kinds (columns, columns
-    that are equal), these with the rules that each serves. ``asked``: which rules no index serves, so that the engine is asked."""
-
-    keys: list[int]
-    across: list[int]
-    orders: list[Order]
-    kinds: dict[tuple[int, int], np.ndarray]
-    asked: np.ndarray
-    seconds: float
 
 
 class Prover:

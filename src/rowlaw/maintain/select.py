@@ -11,10 +11,14 @@ well is left to equalities across columns, chains and kinds. On Tax with 100,000
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+
+from rowlaw.rules.model import Op
+from rowlaw.rules.outcomes import EQUAL_BIT
 
 PAIRS = 1 << 19  # random pairs that the estimate of agreement rests on
 MOST_KEYS = 2000  # candidates that are looked at
@@ -105,3 +109,50 @@ def _candidates(masks: np.ndarray, often: np.ndarray, known: Sequence[int]) -> n
     pairs = [a | b for a, b in combinations(columns, 2)]
     whole = [int(m) for m in masks[np.argsort(-often, kind="stable")][:MOST_KEYS] if m]
     return np.array(list(dict.fromkeys([*known, *columns, *pairs, *whole])), np.uint64)
+
+
+class Order(NamedTuple):
+    """Two inequalities: slots, and what they accept."""
+
+    first: int
+    first_op: int
+    second: int
+    second_op: int
+
+    @property
+    def chains(self) -> tuple[int, int, bool]:
+        """Which chains serve it: those of its columns that run one way, or against each other where both operators point one way."""
+        return self.first, self.second, bool(self.first_op & Op.LT) == bool(self.second_op & Op.LT)
+
+
+@dataclass
+class Proof:
+    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and pairs of inequalities."""
+
+    keys: list[int] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
+    across: list[int] = field(default_factory=list)  # slots of two columns: all pairs that are equal there are in the ledger
+
+    def serves(self, equal: np.ndarray, ops: np.ndarray) -> np.ndarray:
+        """Which rules are proven, given the columns they ask to be equal and the outcomes they accept in each slot."""
+        found = np.zeros(len(equal), bool)
+        for key in self.keys:
+            found |= (equal & np.uint64(key)) == np.uint64(key)
+        for first, first_op, second, second_op in self.orders:
+            found |= (ops[:, first] & ~np.uint8(first_op) == 0) & (ops[:, second] & ~np.uint8(second_op) == 0)
+        for slot in self.across:
+            found |= ops[:, slot] == EQUAL_BIT
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Keys to use, and for the rules that they do not serve equalities across columns, pairs of inequalities, and kinds (columns, columns
+    that are equal), these with the rules that each serves. ``asked``: which rules no index serves, so that the engine is asked."""
+
+    keys: list[int]
+    across: list[int]
+    orders: list[Order]
+    kinds: dict[tuple[int, int], np.ndarray]
+    asked: np.ndarray
+    seconds: float

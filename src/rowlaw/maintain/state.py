@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import datetime as dt
-import gc
 import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import chain, repeat
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 import pyarrow as pa
 
 from rowlaw.deadline import Deadline
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.arrays import FileArray
 from rowlaw.maintain.batch import Batch
-from rowlaw.maintain.change import Change, RuleChange
-from rowlaw.maintain.guard import offenders
-from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay
-from rowlaw.maintain.protocol import Evolution, Evolved, Happenings, UpkeepOptions
-from rowlaw.maintain.rulebook import Entry, Rulebook, saved_counts, short
+from rowlaw.maintain.change import Change, rule_changes
+from rowlaw.maintain.guard import guarded
+from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay, uncollected
+from rowlaw.maintain.protocol import Evolution, Evolved, UpkeepOptions, entries
+from rowlaw.maintain.rulebook import Rulebook, saved_counts, short
 from rowlaw.maintain.store import Store, Writer
 from rowlaw.maintain.table import GrowingTable, Taken
-from rowlaw.predicates.space import SpaceOptions, predicate_space
+from rowlaw.predicates.space import SpaceOptions, compared_columns, predicate_space, predicates_of
 from rowlaw.progress import Progress
-from rowlaw.relation import Relation, encode
+from rowlaw.relation import encode
 from rowlaw.rules import RuleSet, bind
-from rowlaw.rules.model import Column, Kind, Nulls, Predicate
+from rowlaw.rules.model import Kind, Nulls, Predicate
 from rowlaw.source import open_source
 from rowlaw.source.row_ids import RowId, id_columns
 from rowlaw.violations.check import rule_set
@@ -140,18 +137,18 @@ class Laws:
                 relation = encode(source, row_id=row_id, session=session)
             with relation:
                 bound = [bind(n.origin or n.rule, relation.types, relation.skipped) for n in chosen] if chosen is not None else None
-                scales = _scales(relation, space) if bound is None else _groups(p for r in bound for d in r.denials for p in d.predicates)
-                grown = GrowingTable.of(relation, scales=scales, others=columns is not None)
+                compared = predicate_space(RelationStatistics(relation), space) if bound is None else predicates_of(bound)
+                grown = GrowingTable.of(relation, scales=compared_columns(compared), others=columns is not None)
             laws = cls(store, evolution=evolution or (_chosen_rules() if chosen is not None else None))
             evolved = laws._evolution_type.create(grown, options, shown, limit)
             book = Rulebook()
-            for entry in _entries(evolved.first, 0, book):
+            for entry in entries(evolved.first, 0, book):
                 book.add(entry)
             laws._table, laws._evolution, laws._book = grown, evolved, book
-            facts = {"options": _written(options), "created": _now().isoformat(), "batch": 0}
+            facts = {"options": options.to_dict(), "created": _now().isoformat(), "batch": 0}
             total = len(chosen) if chosen is not None else len(book)
             record = BatchRecord(0, None, _now(), grown.living, 0, total, 0, total, getattr(evolved, "counts", None))
-            for name, data in zip(LOGS, (log(short(_line(record))), log("")), strict=True):
+            for name, data in zip(LOGS, (log(short(record.to_dict())), log("")), strict=True):
                 laws._logs[name] = FileArray.create(store.data / writer.new_file(), data)
             with shown.phase("save"):
                 writer.json("first", book.to_json())
@@ -350,19 +347,20 @@ class Laws:
         held: pa.Table | None = None
         if door is not None and coming is not None:
             with shown.phase("guard"):
-                coming, held = self._guarded(coming, going, door)
+                trial = GrowingTable.load(self._store, self._store.facts["table"], "table")
+                coming, held = guarded(trial, coming, going, door)
         rows = sum(batch.rows for batch in (coming, going) if batch is not None)
         book, table = self._rulebook, self.table
         evolution = self._loaded if rows else None  # loaded before the table changes
         with shown.phase("take"):
             taken = table.take(coming, going)
         evolved = None
-        with _uncollected():
+        with uncollected():
             if evolution is not None:
                 with shown.phase("evolve"):
                     evolved = evolution.apply(table, taken.inserted, taken.deleted)
             events = self._record(taken, evolved, batch_id)
-            chosen = self._rule_changes(evolution)
+            chosen = rule_changes(evolution, self.rules, self.counts, table) if self.chosen else []
         if evolution is not None and table.sparse:
             with shown.phase("compact"):
                 evolution.renumber(table, table.compact())
@@ -386,6 +384,7 @@ class Laws:
             _rules=lambda: self.rules,
         )
 
+<<<<<<< HEAD
     def _rule_changes(self, evolution: Evolution | None) -> list[RuleChange]:
         """What a batch did to chosen rules, with the values of the rows that clash."""
         if not self.chosen:
@@ -404,6 +403,8 @@ class Laws:
             found.append(RuleChange(named.id, named.rule, counts.violations, counts.new, counts.resolved, new, resolved))
         return found
 
+=======
+>>>>>>> eda37ffd45aa25b5a7917e2457299c8e8c4f91ce
     @property
     def _snapshot_size(self) -> int:
         return len(self._store.reader.array("rules"))
@@ -416,8 +417,8 @@ class Laws:
         if evolved is not None:
             gone, came = evolved.removed, evolved.added
             happened += [("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)]
-            entries = _entries(came, number, book)
-            happened += [("born", book.add(entry), witness) for entry, witness in zip(entries, came.witnesses, strict=True)]
+            born = zip(entries(came, number, book), came.witnesses, strict=True)
+            happened += [("born", book.add(entry), witness) for entry, witness in born]
         kinds = Counter(kind for kind, _, _ in happened)
         rows = Rows.taken(self.table, chain.from_iterable(witness for _, _, witness in happened))
         counts = (getattr(self._evolution, "counts", None) or self.counts) if self.chosen else None
@@ -426,18 +427,10 @@ class Laws:
             number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], total, counts
         )
         events = Events(happened, record, rows, book.terms)
-        for name, text in zip(LOGS, (short(_line(record)), events.line(known)), strict=True):
+        for name, text in zip(LOGS, (short(record.to_dict()), events.line(known)), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(log(text))
         return events
-
-    def _guarded(self, coming: Batch, going: Batch | None, door: RuleSet) -> tuple[Batch, pa.Table]:
-        """The rows that may come in, and those that may not: found by taking all of them in for a try."""
-        trial = GrowingTable.load(self._store, self._store.facts["table"], "table")
-        inserted = trial.take(coming, going).inserted
-        bad = offenders(trial, inserted, door) if coming.rows else np.zeros(0, np.int64)
-        good = np.setdiff1d(np.arange(coming.rows), bad)
-        return (coming.part(good) if len(bad) else coming), trial.decode(inserted[bad])
 
     def _applied(self, batch_id: str) -> bool:
         """Whether a batch of this id was applied: a search in the log, where nothing else can look like it."""
@@ -463,61 +456,10 @@ class Laws:
         self._seen = self._store.generation
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for unreachable objects meanwhile: a batch makes many objects that stay, and each search would look at all there are."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _scales(relation: Relation, space: SpaceOptions) -> list[set[str]]:
-    """Columns that rules may compare with each other, directly or through others."""
-    return _groups(predicate_space(RelationStatistics(relation), space))
-
-
-def _groups(predicates: Iterable[Predicate]) -> list[set[str]]:
-    """Columns that are compared with each other, directly or through others."""
-    groups: list[set[str]] = []
-    for p in predicates:
-        if isinstance(p.right, Column) and p.left.name != p.right.name:
-            names = {p.left.name, p.right.name}
-            groups = [*(g for g in groups if not g & names), names.union(*(g for g in groups if g & names))]
-    return groups
-
-
-def _entries(born: Happenings, batch: int, book: Rulebook) -> Iterator[Entry]:
-    packed = born.packed(book.terms)
-    return map(Entry, born.numbers, packed, repeat(batch), repeat(born.error), born.supports, born.scores)
-
-
-def _written(options: UpkeepOptions) -> dict[str, Any]:
-    found = {"kinds": list(options.kinds), "nulls": options.nulls, "error": options.error, **options.space.settings}
-    return {**found, "chosen": True} if options.rules is not None else found
-
-
 def _chosen_rules() -> type[Evolution]:
     from rowlaw.maintain.chosen import ChosenRules
 
     return ChosenRules
-
-
-def _line(record: BatchRecord) -> dict[str, Any]:
-    return {
-        "number": record.number,
-        "id": record.id,
-        "at": record.at.isoformat(),
-        "inserted": record.inserted,
-        "deleted": record.deleted,
-        "added": record.added,
-        "removed": record.removed,
-        "rules": record.rules,
-        **({"counts": record.counts} if record.counts is not None else {}),
-    }
 
 
 def _now() -> dt.datetime:

@@ -133,7 +133,7 @@ class Uniques:
         self.unknown = cells.slots.unknown
         self.lists: dict[int, EqualityIndex] = {}  # position lists by column
         self.indexed: list[int] = []
-        self.candidates = self.validations = self.pairs = 0  # uniques proposed and asked about, pairs compared, by the last batch
+        self.candidates = self.validations = self._compared = 0  # uniques proposed and asked about, pairs compared, by the last batch
         self._present = alive  # the rows that a new index has to hold
 
     @staticmethod
@@ -178,8 +178,13 @@ class Uniques:
         return sorted((tuple(sorted(self.names[c] for c in line)) for line in sets), key=lambda names: (len(names), names))
 
     @property
+    def pairs(self) -> int:
+        """Pairs of rows that the last batch took comparing."""
+        return self._compared
+
+    @property
     def nbytes(self) -> int:
-        return sum(index.nbytes for index in self.lists.values())
+        return sum(index.nbytes for index in self.lists.values()) + self.cells.nbytes
 
     def insert(self, table: GrowingTable, inserted: np.ndarray) -> None:
         """Take new rows into account (Algorithm 1)."""
@@ -192,7 +197,7 @@ class Uniques:
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> None:
         """Follow a batch that deleted rows and then inserted others."""
         inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
-        self.candidates = self.validations = self.pairs = 0
+        self.candidates = self.validations = self._compared = 0
         alive = np.asarray(table.alive)
         self._follow(table, inserted, deleted)
         if len(deleted):
@@ -234,7 +239,7 @@ class Uniques:
 
     def _learn(self, pairs: np.ndarray) -> None:
         """Take in pairs of rows, and find the uniques that hit their difference sets too."""
-        self.pairs += len(pairs)
+        self._compared += len(pairs)
         known = self.seen.smallest  # what the uniques hit, even if some of it is not minimal any more
         new = self.seen.add(pairs)
         if len(new):

@@ -7,7 +7,7 @@ they share values, and by order only if they are of one magnitude. A user who kn
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from rowlaw.engine.protocol import Statistics
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.rules.bind import bind_predicate
-from rowlaw.rules.model import Column, Constant, Op, Operand, Predicate
+from rowlaw.rules.model import Column, Constant, Op, Operand, Predicate, Rule
 from rowlaw.rules.parse import Parsed, parse_predicate
 from rowlaw.source.row_ids import naming_only
 
@@ -228,3 +228,23 @@ def operators(text: str) -> tuple[Op, ...]:
             raise RowlawError("BAD_OPTION", option="operators", value=part, problem=f"use {' '.join(symbols)}{nearest(part, symbols)}")
         found.append(symbols[part])
     return tuple(found)
+
+
+def predicates_of(rules: Iterable[Rule]) -> Iterator[Predicate]:
+    """The predicates of all denial constraints that rules stand for."""
+    return (predicate for rule in rules for denial in rule.denials for predicate in denial.predicates)
+
+
+def compared_columns(predicates: Iterable[Predicate]) -> list[set[str]]:
+    """Groups of columns that predicates compare with each other, directly or through others.
+
+    >>> from rowlaw.rules import parse
+    >>> [sorted(names) for names in compared_columns(predicates_of([parse("not (s.a = t.b and s.c < t.c and s.b > t.d)")]))]
+    [['a', 'b', 'd']]
+    """
+    groups: list[set[str]] = []
+    for p in predicates:
+        if isinstance(p.right, Column) and p.left.name != p.right.name:
+            names = {p.left.name, p.right.name}
+            groups = [*(g for g in groups if not g & names), names.union(*(g for g in groups if g & names))]
+    return groups
