@@ -384,27 +384,6 @@ class Laws:
             _rules=lambda: self.rules,
         )
 
-<<<<<<< HEAD
-    def _rule_changes(self, evolution: Evolution | None) -> list[RuleChange]:
-        """What a batch did to chosen rules, with the values of the rows that clash."""
-        if not self.chosen:
-            return []
-        if evolution is None:  # no rows, nothing changed
-            return [RuleChange(named.id, named.rule, self.counts[named.id], 0, 0) for named in self.rules]
-        found = []
-        for named in evolution.rules:  # type: ignore[attr-defined]
-            counts = evolution.changes[named.id]  # type: ignore[attr-defined]
-            shown = dict.fromkeys((*self.table.row_id, *named.rule.columns))
-            rows = Rows.taken(self.table, chain.from_iterable((*counts.new_pairs, *counts.resolved_pairs))).values
-            new, resolved = (
-                [[{name: rows[row][name] for name in shown} for row in dict.fromkeys(pair)] for pair in pairs]
-                for pairs in (counts.new_pairs, counts.resolved_pairs)
-            )
-            found.append(RuleChange(named.id, named.rule, counts.violations, counts.new, counts.resolved, new, resolved))
-        return found
-
-=======
->>>>>>> eda37ffd45aa25b5a7917e2457299c8e8c4f91ce
     @property
     def _snapshot_size(self) -> int:
         return len(self._store.reader.array("rules"))
