@@ -64,7 +64,7 @@ def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], tabl
     found = []
     for named in rules:
         change = evolution.changes[named.id]
-        shown = dict.fromkeys((*(() if table.row_id is None else (table.row_id,)), *named.rule.columns))
+        shown = dict.fromkeys((*table.row_id, *named.rule.columns))
         rows = Rows.taken(table, chain.from_iterable((*change.new_pairs, *change.resolved_pairs))).values
         new, resolved = (
             [[{name: rows[row][name] for name in shown} for row in dict.fromkeys(pair)] for pair in pairs]
