@@ -312,7 +312,7 @@ def export(
 Questions = Annotated[str, typer.Argument(help="A rule file (YAML), or the folder of a state.")]
 
 
-@app.command(epilog="Example: rowlaw implies laws.yaml 'od [week] -> [month]' 'fd (day) -> month'")
+@app.command(epilog="Example: rowlaw implies laws.yaml 'fd (zip) -> state' 'key (id)'")
 def implies(
     rules: Questions,
     rule: Annotated[list[str], typer.Argument(help="The rules that are asked about.")],

@@ -11,7 +11,7 @@ from rowlaw.cli import options
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     for command, example in (
-        (init, "rowlaw init people.state people.csv --row-id id; chosen rules: rowlaw init people.state people.csv --rules laws.yaml"),
+        (init, "rowlaw init people.state people.csv --row-id id --rules laws.yaml"),
         (apply, "rowlaw apply people.state --insert new.csv --delete gone.csv --batch-id 2024-05-01"),
         (show, "rowlaw show people.state --history"),
         (watch, "rowlaw watch people.state --source-folder incoming --every 10"),

@@ -86,7 +86,8 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], option: str = "vi
     """Write a table to a file, which appears under its name only when it is complete."""
     check_file(path, option)
     with whole_file(path) as draft, _writer(draft, os.fspath(path), table.schema) as writer:
-        writer.write_table(table)
+        for batch in table.to_batches():
+            writer.write_batch(batch)
 
 
 def write(findings: Findings, rules: Sequence[Clashes], path: str | os.PathLike[str], limit: int | None = None) -> int:
