@@ -1,4 +1,4 @@
-"""Which rules are worth reading first.
+"""The score of single rules, which a state keeps current, and how often comparisons hold: see :mod:`rowlaw.discovery.gain` for the list.
 
 *Succinctness* and *coverage* as in FASTDC (Chu, Ilyas, Papotti, PVLDB 2013): short rules, and rules that many pairs of rows come near
 to breaking. *Surprise*: how many pairs would break the rule if its predicates had nothing to do with each other; a rule that
@@ -39,19 +39,6 @@ class Rank:
     surprise: float
     expected: float
     support: int
-
-    def reason(self, rule: Denial) -> str:
-        """One sentence for people."""
-        parts = len(rule.predicates)
-        if parts == 1:
-            return "It is a single comparison."
-        number = (
-            "about " + f"{round(self.expected, -max(0, int(math.log10(self.expected)) - 1)):,.0f}"
-            if self.expected >= 1
-            else "less than one"
-        )
-        pairs = "pairs" if self.expected >= 1 else "pair"
-        return f"If its {parts} parts had nothing to do with each other, {number} {pairs} of rows would break it."
 
 
 def rank(
@@ -174,46 +161,3 @@ def same_column_evidence(engine: DiscoveryEngine, seed: int = 0) -> tuple[Atoms,
     space = tuple(between_rows(c.name, op) for c in engine.statistics.columns for op in Op)
     atoms = Atoms.of(engine.sample(), space, engine.nulls)
     return atoms, random_evidence(atoms.slots, FEW_ROWS, seed=seed)
-
-
-def fold(denials: Sequence[Denial], most: int = 500) -> list[int | None]:
-    """For each rule, in order of rank, the earlier rule that it merely restates, or None.
-
-    A rule restates another when its equalities determine those of the other, by the functional dependencies among the rules, and it
-    has the other's remaining predicates: with ``fd (zip) -> state`` a law about rows of one state is one about rows of
-    one zip. Only the first ``most`` rules are looked at.
-    """
-    dependencies = []
-    for i, d in enumerate(denials[:most]):
-        equal, rest = _equalities(d)
-        if len(rest) == 1 and (p := next(iter(rest))).same_column and p.op == Op.NE and equal:
-            dependencies.append((i, equal, p.left.name))
-    found: list[int | None] = [None] * len(denials)
-    by_rest: dict[frozenset[Predicate], list[tuple[int, frozenset[str]]]] = {}
-    for i, d in enumerate(denials[:most]):
-        equal, rest = _equalities(d)
-        closure = _closure(equal, [(left, right) for j, left, right in dependencies if j != i])
-        for other, needed in by_rest.get(rest, []):
-            if needed <= closure and needed != equal:
-                found[i] = other
-                break
-        if found[i] is None:
-            by_rest.setdefault(rest, []).append((i, equal))
-    return found
-
-
-def _equalities(denial: Denial) -> tuple[frozenset[str], frozenset[Predicate]]:
-    equal = frozenset(p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ)
-    return equal, frozenset(p for p in denial.predicates if not (p.same_column and p.op == Op.EQ))
-
-
-def _closure(columns: frozenset[str], dependencies: Sequence[tuple[frozenset[str], str]]) -> frozenset[str]:
-    grown = set(columns)
-    changed = True
-    while changed:
-        changed = False
-        for left, right in dependencies:
-            if right not in grown and left <= grown:
-                grown.add(right)
-                changed = True
-    return frozenset(grown)
