@@ -32,6 +32,10 @@ from tests.rediscovery import Rediscovery
 from tests.torture.outcome import Outcome
 
 ROWS = 60  # of the first table, of which the first ten go again, batch by batch
+SORTS = {
+    "rules that are found": {"kinds": ["dc"], "cross": False},
+    "chosen rules": {"rules": {"K": "key (b, c)", "fd": "fd (b) -> a", "two": "not (s.a < t.a and s.c > t.c)", "row": "not (s.a > s.c)"}},
+}
 
 
 def rows(start: int, number: int) -> pa.Table:
@@ -55,6 +59,10 @@ def check(laws: Laws) -> None:
     ids = table.decode(np.flatnonzero(table.alive), ["id"]).column(0).to_pylist()
     assert sorted(ids) == expected(laws.batch), f"batch {laws.batch} has other rows"
     relation = table.relation()
+    if laws.chosen:
+        counted = LocalEngine(relation, laws.nulls).counts([r.rule for r in laws.rules])
+        assert list(laws.counts.values()) == counted, f"batch {laws.batch} has other counts"
+        return
     found = discover_denials(LocalEngine(relation, laws.nulls), predicate_space(RelationStatistics(relation), SpaceOptions(cross=False)))
     assert {canonical(r.rule) for r in laws.rules} == {canonical(d) for d in found.denials}, f"batch {laws.batch} has other rules"
     assert [b.number for b in laws.history.batches] == list(range(laws.batch + 1))
@@ -96,36 +104,49 @@ def forked(work, *arguments) -> tuple[int, int]:
 def run(kills: int = 50, *, seed: int = 0, window: float = 0.15, slow: bool = False) -> Outcome:
     """Kill so many children, each a random moment within ``window`` seconds after its first batch. ``slow``: discover with every batch."""
     outcome = Outcome("state", "kills of processes that apply batches through the library")
-    evolution = Rediscovery if slow else None
     random.seed(seed)
+    seen, places = 0, Counter()
+    for sort, settings in SORTS.items():
+        evolution = Rediscovery if slow and "rules" not in settings else None
+        applied = _killed_often(kills // len(SORTS), settings, evolution, window, outcome, places)
+        if applied is None:
+            outcome.failures[-1] += f" ({sort})"
+            return outcome
+        seen += applied
+    hit = {place.removeprefix("step "): number for place, number in places.most_common() if place.startswith("step")}
+    outcome.facts = {"during_a_write": sum(hit.values()), "at_different_steps": len(hit), "batches_applied": seen}
+    if seen < kills or sum(hit.values()) * 5 < kills or len(hit) < min(3, kills // 5):
+        outcome.failures.append("the kills missed what they were meant to hit: try another window")
+    return outcome
+
+
+def _killed_often(kills: int, settings: dict, evolution: type | None, window: float, outcome: Outcome, places: Counter) -> int | None:
+    """Kill so many children that apply batches to one state; how many batches were applied, None if something was wrong."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "state")
 
         def create() -> None:
-            Laws.create(path, rows(0, ROWS), row_id="id", kinds=["dc"], cross=False, progress=False, evolution=evolution)
+            Laws.create(path, rows(0, ROWS), row_id="id", progress=False, evolution=evolution, **settings)
 
         def look() -> None:
             check(Laws.open(path, evolution=evolution))
 
         if not _succeeds(create):
             outcome.failures.append("the state could not be made")
-            return outcome
-        seen, places = 0, Counter()
+            return None
+        seen = 0
         for _ in range(kills):
             heard = _killed(path, evolution, seen, window)
             if heard is None:
                 outcome.failures.append(f"a child failed after {outcome.cases} kills")
-                return outcome
+                return None
             outcome.cases += 1
             seen = max(int(line.split()[1]) for line in heard if line.startswith("applied"))
             places[heard[-1].strip()] += 1
         if not _succeeds(look):
             outcome.failures.append("the last state is not what was applied")
-    hit = {place.removeprefix("step "): number for place, number in places.most_common() if place.startswith("step")}
-    outcome.facts = {"during_a_write": sum(hit.values()), "at_different_steps": len(hit), "batches_applied": seen}
-    if seen < kills or sum(hit.values()) * 5 < kills or len(hit) < min(3, kills // 5):
-        outcome.failures.append("the kills missed what they were meant to hit: try another window")
-    return outcome
+            return None
+        return seen
 
 
 def _succeeds(work) -> bool:

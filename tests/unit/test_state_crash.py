@@ -16,11 +16,21 @@ class Killed(BaseException):
     """As good as a power cut."""
 
 
-def contents(path):
-    laws = Laws.open(path, evolution=Rediscovery)
+# states by how their rules are kept
+SORTS = {
+    "rediscovery": {"evolution": Rediscovery},
+    "all kinds, within rows": {"kinds": ("key", "fd", "dc"), "single_row": True, "constants": 0.05},
+    "chosen rules": {"rules": {"K": "key (v)", "low": "not (s.v < 0.3)", "near": "not (s.v = t.v and t.v > 1)"}},
+}
+
+
+def contents(path, evolution=None):
+    laws = Laws.open(path, evolution=evolution)
     laws.table._check()
+    if hasattr(laws._loaded, "_check"):
+        laws._loaded._check(laws.table)
     rows = laws.table.decode(np.flatnonzero(laws.table.alive)).to_pylist()
-    return laws.batch, rows, {r.id: str(r.rule) for r in laws.rules}, len(laws.history)
+    return laws.batch, rows, {r.id: str(r.rule) for r in laws.rules} | laws.counts, len(laws.history)
 
 
 BATCHES = {
@@ -33,16 +43,24 @@ BATCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BATCHES)
-def test_killed_at_every_step(tmp_path, monkeypatch, name):
+# every step where rules are found by the slow twin, and every third one of three batches for the others
+CASES = [("rediscovery", name, 1) for name in BATCHES]
+CASES += [
+    (sort, name, 3) for sort in SORTS for name in ("both", "labels given out anew", "a table that is compacted") if sort != "rediscovery"
+]
+
+
+@pytest.mark.parametrize(("sort", "name", "stride"), CASES)
+def test_killed_at_every_step(tmp_path, monkeypatch, sort, name, stride):
+    evolution = SORTS[sort].get("evolution")
     monkeypatch.setattr(store, "_sync", lambda path: None)
     monkeypatch.setattr(dictionary, "LABELS", 128)
     first = tmp_path / "first"
-    made = Laws.create(first, pa.table({"id": np.arange(10), "v": np.arange(10.0)}), row_id="id", progress=False, evolution=Rediscovery)
+    made = Laws.create(first, pa.table({"id": np.arange(10), "v": np.arange(10.0)}), row_id="id", progress=False, **SORTS[sort])
     made.apply(pa.table({"id": [40], "v": [3.5]}))
     inserts, deletes = BATCHES[name]
-    old, taken, new = contents(first), [], None
-    for last in range(100):
+    old, taken, new = contents(first, evolution), [], None
+    for last in range(0, 300, stride):
         path = tmp_path / f"try-{last}"
         shutil.copytree(first, path)
         count = []
@@ -53,26 +71,26 @@ def test_killed_at_every_step(tmp_path, monkeypatch, name):
                 raise Killed(step)
 
         steps.listeners.append(stop)
-        laws = Laws.open(path, evolution=Rediscovery)
+        laws = Laws.open(path, evolution=evolution)
         try:
             change = laws.apply(inserts, deletes, batch_id="it")
         except Killed:
             change = None
         finally:
             steps.listeners.clear()
-        found = contents(path)
+        found = contents(path, evolution)
         if found != old:
             new = new or found
             assert found == new
         taken.append(found == new)
-        laws = Laws.open(path, evolution=Rediscovery)
+        laws = Laws.open(path, evolution=evolution)
         assert laws.apply(inserts, deletes, batch_id="it").repeated == (found != old)
-        assert contents(path)[:3] == (new or contents(path))[:3]
+        assert contents(path, evolution)[:3] == (new or contents(path, evolution))[:3]
         shutil.rmtree(path)
         if change is not None:
             break
     assert change is not None
-    assert len(taken) > 5
+    assert stride * len(taken) > 5
     assert taken == sorted(taken)  # once a step is past the point of no return, so are all after it
     assert not taken[0]
 
