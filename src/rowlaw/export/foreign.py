@@ -128,17 +128,17 @@ class _Line:
             left, right = list(self.list_of(match, 1)), list(self.list_of(match, 4))
             yield from order_rules(left, right, self._whole, strict=match[2] == "<", pointwise=match[3] == "pnt")
         elif match := _CONSTANT.match(text, start):
-            yield FunctionalDependency.written(self.list_of(match, 1, first=1), self.name(match, 2, first=1))
+            yield FunctionalDependency.written(tuple(self.list_of(match, 1, first=1)), self.name(match, 2, first=1))
         elif match := _COMPATIBLE.match(text, start):
             opposite = (match[3] == ">=") != (match[5] == ">=")
             context = tuple(self.list_of(match, 1, first=1))
             yield OrderCompatible(context, self.name(match, 2, first=1), self.name(match, 4, first=1), opposite)
         elif match := _FUNCTIONAL.match(text, start) or _NUMBERED_FUNCTIONAL.match(text, start):
-            yield FunctionalDependency.written(self.list_of(match, 1), self.name(match, 2))
+            yield FunctionalDependency.written(tuple(self.list_of(match, 1)), self.name(match, 2))
         elif match := _KEY.match(text, start) or (_NUMBERS.match(text, start) if self.names.numbered else None):
             if not match[1].strip():
                 raise self.fail("a key needs at least one column", start, len(text))
-            yield Key.written(self.list_of(match, 1))
+            yield Key.written(tuple(self.list_of(match, 1)))
         else:
             expected = "expected !(s.A == t.A), [A, B], [A] -> B, {A} : B ~ C, [A]~>[<=,lex][B] or a result of Metanome in JSON"
             raise self.fail(expected, start, len(text))
