@@ -26,6 +26,7 @@ from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule
 from rowlaw.rules.model import Denial, Rule
+from rowlaw.rules.wording import percent
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
@@ -141,7 +142,7 @@ class Listing:
         if rule in facts.supports:
             because = reason(standing, self.engine.rows, facts.breaking.get(rule, ()))
             if facts.removed.get(rule) and standing.nearly is None:
-                because += f" Without {facts.removed[rule]:.2g} of the rows it holds."
+                because += f" Holds without {percent(facts.removed[rule])} of the rows."
         error = facts.errors.get(rule, 0.0)
         # what a rule was learnt with is tolerated: a check of the same table finds it in order
         found = NamedRule(id, rule, tolerate=error, because=because, error=error, support=facts.supports.get(rule, 0), score=standing.score)

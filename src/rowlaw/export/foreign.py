@@ -138,7 +138,7 @@ class _Line:
         elif match := _KEY.match(text, start) or (_NUMBERS.match(text, start) if self.names.numbered else None):
             if not match[1].strip():
                 raise self.fail("a key needs at least one column", start, len(text))
-            yield Key.written(self.list_of(match, 1))
+            yield Key.written(tuple(self.list_of(match, 1)))
         else:
             expected = "expected !(s.A == t.A), [A, B], [A] -> B, {A} : B ~ C, [A]~>[<=,lex][B] or a result of Metanome in JSON"
             raise self.fail(expected, start, len(text))
