@@ -151,3 +151,9 @@ def test_a_job_that_fails_is_a_named_error(spark):
     with pytest.raises(RowlawError, match="JOB_FAILED.*ZeroDivisionError|(?s:JOB_FAILED.*division)") as raised:
         rowlaw.check(broken, "key (a)", engine="spark", progress=False)
     assert raised.value.exit_code == 3
+
+
+def test_first_violations_where_each_row_has_one_partner(spark):
+    """Three pairs of six rows: the three rows in most violations make only two of them."""
+    frame = spark.createDataFrame([(value,) for value in (1, 1, 2, 2, 3, 3)], "a int")
+    assert rowlaw.check(frame, "key (a)", engine="spark", progress=False).clashes("R1", 3).num_rows == 3

@@ -81,7 +81,8 @@ def first_violations(view: View, rows: DataFrame, involved: DataFrame, rule: Rul
     table = view.table
     safe = [*(table.names[c] for c in rule.columns), *([NEW] if view.scope else [])]
     order = (f.desc("pairs"), f.asc(ROW))
-    worst = f.broadcast(involved.select(ROW, "pairs").orderBy(*order).limit(max(limit, 0)))
+    # twice as many rows as pairs: where each row has one partner, two rows make one pair
+    worst = f.broadcast(involved.select(ROW, "pairs").orderBy(*order).limit(max(2 * limit, 0)))
     given = rows.select(ROW, *safe).join(worst, ROW).orderBy(*order).select(ROW, *safe).toArrow()
     single = about_single_rows(rule)
     pairs = [(row, row) for row in named_records(given)[:limit]] if single else _chosen(view, rows, given, rule, limit, each)
