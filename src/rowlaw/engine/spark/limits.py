@@ -102,6 +102,8 @@ def worker_memory(get: Callable[[str], str | None], slots: int) -> int | None:
     overhead = get("spark.executor.memoryOverhead")
     if overhead is not None:
         return _bytes(overhead) // max(1, tasks)
+    if master.startswith("spark://"):  # a standalone cluster limits the Java heap only
+        return None
     heap = _bytes(get("spark.executor.memory") or str(EXECUTOR_MEMORY >> 20))
     factor = float(get("spark.executor.memoryOverheadFactor") or (KUBERNETES_FACTOR if master.startswith("k8s") else OVERHEAD_FACTOR))
     return max(int(heap * factor), LEAST_OVERHEAD) // max(1, tasks)
