@@ -56,6 +56,10 @@ def check(
     rule: Annotated[list[str] | None, typer.Option("--rule", help="A rule. Repeatable.")] = None,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="An older table: only violations that involve a row of SOURCE count.", show_default="none"),
+    ] = None,
     *,
     table: options.Table,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show per rule.", min=0)] = 3,
@@ -82,7 +86,7 @@ def check(
     from rowlaw.cli.check import run
 
     printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
-    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine}
+    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine, "against": against}
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), row_id, master, reading, **printed))
 
 
