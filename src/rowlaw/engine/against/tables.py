@@ -66,11 +66,14 @@ def fitted(table: pa.Table, schema: pa.Schema, source: Source) -> pa.Table:
 def read_split(source: FileSource, split: Split, schema: pa.Schema) -> pa.Table:
     """The rows of a split with the types of a schema, and plain floats."""
     reading = ReadSplits((split,), schema, dict(source.types), source.inferred)
-    try:
-        batches = list(reading(iter([pa.record_batch([pa.array([0])], names=["split"])])))
-    except RowlawError as error:
-        raise placed(error, source) from None
-    return plain_floats(pa.Table.from_batches(batches, schema))
+    table = split.read(schema.names)
+    columns = []
+    for i, field in enumerate(schema):
+        try:
+            columns.append(reading.typed(table.column(i), field))
+        except RowlawError as error:
+            raise placed(RowlawError(error.condition, **{**error.parameters, "column": field.name}), source) from None
+    return plain_floats(pa.table(columns, schema=schema))
 
 
 def plain_floats(table: pa.Table) -> pa.Table:
