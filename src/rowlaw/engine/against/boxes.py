@@ -54,6 +54,7 @@ def boxes(key: np.ndarray, values: Sequence[pa.Array], bounds: Sequence[Bound]) 
     inequalities = [i for i, bound in enumerate(bounds) if bound.direction != "other"]
     if len(inequalities) < 2:
         return Boxes(_table(keys, np.zeros(len(keys), np.int64), _reduced(number, ordered), scales), None)
+    inequalities.sort(key=lambda i: -len(scales[i]))  # that of most values tells rows apart best
     bins = _bins(len(key), len(keys), inequalities, values, bounds)
     bin_of = bins.of(values[bins.bound].to_numpy()) if bins is not None else np.zeros(len(key), np.int64)
     first = ordered[bins.bound if bins is not None else inequalities[0]]
@@ -87,15 +88,17 @@ def _bins(rows: int, keys: int, inequalities: Sequence[int], values: Sequence[pa
 
 
 def _chunks(group: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """For each row the number of its box within its group: its own, unless the group has more rows than there may be boxes."""
+    """For each row the number of its box within its group: one for each value of the first bound, as far as there may be so many."""
     order = np.lexsort((first, group))
-    sorted_groups = group[order]
-    starts = np.flatnonzero(np.r_[True, sorted_groups[1:] != sorted_groups[:-1]])
+    new_group = np.r_[True, group[order][1:] != group[order][:-1]]
+    new_value = new_group | np.r_[True, first[order][1:] != first[order][:-1]]
+    starts = np.flatnonzero(new_group)
     sizes = np.diff(np.r_[starts, len(group)])
-    position = np.arange(len(group)) - np.repeat(starts, sizes)
-    size = np.repeat(sizes, sizes)
+    value = np.cumsum(new_value) - 1
+    position = value - np.repeat(value[starts], sizes)
+    count = np.repeat(np.add.reduceat(new_value, starts), sizes)
     chunk = np.empty(len(group), np.int64)
-    chunk[order] = np.where(size > MOST_BOXES, position * MOST_BOXES // size, position)
+    chunk[order] = np.where(count > MOST_BOXES, position * MOST_BOXES // count, position)
     return chunk
 
 
