@@ -164,6 +164,17 @@ def violations(rule: Rule, table: Table, nulls: Nulls) -> list[tuple[int, ...]]:
     return sorted(found)
 
 
+def violations_against(rule: Rule, new: Table, old: Table, nulls: Nulls) -> list[tuple[tuple[str, int], ...]]:
+    """The violations that involve at least one new row; rows are called ``("new", i)`` and ``("old", i)``. Sorted.
+
+    A rule about one row is about the new rows.
+    """
+    n = row_count(old)
+    both = {name: [*old[name], *new[name]] for name in new}
+    found = [place for place in violations(rule, both, nulls) if any(row >= n for row in place)]
+    return sorted(tuple(("new", row - n) if row >= n else ("old", row) for row in place) for place in found)
+
+
 def count(rule: Rule, table: Table, nulls: Nulls) -> int:
     return len(violations(rule, table, nulls))
 

@@ -113,6 +113,11 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     ),
     "NOT_A_TABLE": ("cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream", BAD_INPUT),
     "MISSING_PACKAGE": ("{what} needs the package {package!r}; pip install '{install}'", BAD_INPUT),
+    "AGAINST_COLUMN": ("{source}: the old table has no column {column!r}, which a rule or the row id needs{hint}", BAD_INPUT),
+    "AGAINST_TYPE": (
+        "{source}, column {column!r}: {found}, and the old table has {expected}; give the column one type in both tables (types, --types)",
+        BAD_INPUT,
+    ),
     "BAD_ROW_ID": ("row_id column {column!r} {problem}", BAD_INPUT),
     # upkeep
     "NO_STATE": ("{path!r} holds no state{hint}; make one with: rowlaw init {path} SOURCE", BAD_INPUT),

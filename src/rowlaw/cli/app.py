@@ -57,6 +57,10 @@ def check(
     rule: Annotated[list[str] | None, typer.Option("--rule", help="A rule. Repeatable.")] = None,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="An older table: only violations that involve a row of SOURCE count.", show_default="none"),
+    ] = None,
     *,
     table: options.Table,
     show_types: options.ShowTypes = False,
@@ -90,7 +94,7 @@ def check(
     from rowlaw.cli.check import run
 
     printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
-    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine, "show_types": show_types}
+    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine, "show_types": show_types, "against": against}
     raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed))
 
 

@@ -43,6 +43,7 @@ def run(
     out: str | None,
     quiet: bool,
     engine: EngineName = "auto",
+    against: str | None = None,
     violations_limit: int | None = None,
     show_types: bool = False,
 ) -> int:
@@ -51,7 +52,7 @@ def run(
     if violations is not None:
         check_target(violations)
     given: dict[str, Any] = {"row_id": row_id, "session": started(master), "engine": engine, "progress": not quiet, **reading}
-    result = check(source, rules, show_types=show_types, **given)
+    result = check(source, rules, against=against, show_types=show_types, **given)
     try:
         if violations is not None:
             result.write_violations(violations, limit=violations_limit)
@@ -132,7 +133,7 @@ def clash_grid(clashes: Sequence[Clash]) -> Table:
     for justify in ("left", "left", "center", "left", "left"):
         table.add_column(justify=justify)  # type: ignore[arg-type]
     for clash in clashes:
-        rows = [Text("") if row is None else Text(f"row {printed(row)}", style="dim") for row in (clash.s_row, clash.t_row)]
+        rows = [Text(name, style="dim") for name in (clash.s_name, clash.t_name)]
         table.add_row(" ", rows[0], "", rows[1])
         for line in clash.lines:
             style = "bold red" if line.marked else ""

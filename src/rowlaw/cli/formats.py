@@ -79,7 +79,7 @@ def _clash_table(clash: Clash) -> str:
         + ([_text(line.right)] if any(k.left != k.right for k in clash.lines) else [])
         for line in clash.lines
     ]
-    head = ["", f"row {_text(printed(clash.s_row))}", "", f"row {_text(printed(clash.t_row))}" if clash.t_row is not None else "", ""]
+    head = ["", _text(clash.s_name), "", _text(clash.t_name), ""]
     return _table(head[: len(rows[0])], rows)
 
 
@@ -127,7 +127,7 @@ def _summary(verdict: Verdict) -> str:
 
 def _plain(clash: Clash) -> str:
     """A violation in one line."""
-    rows = f"row {printed(clash.s_row)}" + (f" and row {printed(clash.t_row)}" if clash.t_row is not None else "")
+    rows = clash.s_name + (f" and {clash.t_name}" if clash.t_name else "")
     parts = []
     for line in clash.lines:
         right = "" if line.right in ("", line.left) else f"{line.right} "

@@ -14,6 +14,7 @@ from rowlaw.rules.model import Column, Rule, TypeClass, about_single_rows
 
 Side = Literal["all", "old", "new"]
 RESERVED = ("rule", "s_row", "t_row")  # columns that every table of violations has
+NEW_ROWS = {"s_row": "new_s", "t_row": "new_t"}  # of a check against old rows: the column that says whether a row is a new one
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,10 @@ class Findings(Protocol):
     @property
     def counts(self) -> Sequence[RuleCount]: ...
     @property
+    def told_apart(self) -> bool:
+        """Whether rows are of two tables: then tables of violations also have ``new_s`` and ``new_t``, the rows involved have ``new``."""
+
+    @property
     def rows_involved(self) -> int:
         """Count of rows that take part in a violation of any rule."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rowlaw.engine.against.open import open_against
 from rowlaw.engine.choose import EngineName
 from rowlaw.engine.open import open_engine
 from rowlaw.engine.protocol import Engine
@@ -15,6 +16,7 @@ from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, Nulls, RuleSet, bind, load
 from rowlaw.rules.model import Rule, TypeClass
 from rowlaw.source import READING, FileSource, Source, open_source
+from rowlaw.source.read import read_source
 from rowlaw.source.row_ids import RowId
 from rowlaw.source.types import print_types, type_class
 from rowlaw.violations.result import Result, Verdict
@@ -29,6 +31,7 @@ def check(
     table: Any,
     rules: RuleSet | str | os.PathLike[str] | Rule | NamedRule | Iterable[str | Rule | NamedRule] | Mapping[str, str | Rule | NamedRule],
     *,
+    against: Any = None,
     nulls: Nulls | None = None,
     row_id: RowId = None,
     columns: Sequence[str] | None = None,
@@ -39,7 +42,7 @@ def check(
     show_types: bool = False,
     **reading: Any,
 ) -> Result:
-    """Count every violation of every rule.
+    """Count every violation of every rule; with ``against``, those that involve a row of ``table``.
 
     Parameters
     ----------
@@ -47,6 +50,12 @@ def check(
         What :func:`rowlaw.open_source` takes: a path, a Spark DataFrame, any frame with an Arrow C stream.
     rules
         A :class:`RuleSet`, the path of a rule file, a rule or its text, or several of them (a mapping gives them ids).
+    against
+        An older table, of any size and of whatever :func:`rowlaw.open_source` takes: the rows of ``table`` are checked among themselves
+        and together with its rows, and its own violations are left out. It is read once, and only rows that could break a rule
+        together with a new row are kept, so the cost follows the new rows. ``flagged()``, ``good()``, ``bad()``, ``worst()`` and counts
+        of rows are about ``table``; ``rows`` and ``violations(id)`` name rows of both, and say in ``new``, ``new_s`` and ``new_t`` whose
+        they are. Its row ids are taken as they are: they need not be unique.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
         By default what the rule set says.
@@ -71,6 +80,10 @@ def check(
     >>> result.clashes("R1").to_pylist()[0]
     {'s_row': 0, 't_row': 1, 's_city': 'Hoboken', 't_city': 'Hobken', 's_zip': '07030', 't_zip': '07030'}
 
+    >>> new = pa.table({"zip": ["07030", "60601"], "city": ["Newark", "Chicago"]})
+    >>> check(new, "fd (zip) -> city", against=table).clashes("R1", limit=1).to_pylist()[0]
+    {'s_row': 0, 't_row': 0, 'new_s': True, 'new_t': False, 's_city': 'Newark', 't_city': 'Hoboken', 's_zip': '07030', 't_zip': '07030'}
+
     Nothing runs when a rule does not fit the table: that is an error which points at the place in the rule.
     """
     check_parameters(check, reading, READING)
@@ -81,8 +94,13 @@ def check(
     for named in chosen:
         bind(named.origin or named.rule, known, source.skipped)  # before a large table is read
     with shown.phase("read"):
-        needed = dict.fromkeys(name for named in chosen for name in named.rule.columns)
-        opened = open_engine(source, chosen.nulls, row_id=row_id, session=session, engine=engine, columns=list(needed), rules=len(chosen))
+        needed = list(dict.fromkeys(name for named in chosen for name in named.rule.columns))
+        opened: Engine
+        if against is not None:
+            old = _old_source(against, types, session, reading)
+            opened = open_against(source, old, chosen.nulls, columns=needed, row_id=row_id, session=session, engine=engine)
+        else:
+            opened = open_engine(source, chosen.nulls, row_id=row_id, session=session, engine=engine, columns=needed, rules=len(chosen))
     shown.say(str(opened.choice))
     if show_types:
         print_types(opened.arrow_types)
@@ -99,8 +117,20 @@ def run(engine: Engine, rules: RuleSet, progress: Progress | None = None) -> Res
     bound = [bind(named.origin or named.rule, engine.types, engine.skipped) for named in rules]
     with shown.phase("check") as phase:
         findings = engine.check(bound, done=phase.update)
-    verdicts = [Verdict(named, rule, count, engine.rows) for named, rule, count in zip(rules, bound, findings.counts, strict=True)]
+    found = list(zip(rules, bound, findings.counts, strict=True))
+    old_rows = getattr(engine, "old_rows", 0) if any(count.pairs for _, _, count in found) else 0
+    verdicts = [Verdict(named, rule, count, engine.rows, old_rows) for named, rule, count in found]
     return Result(engine, findings, verdicts, shown.seconds)
+
+
+def _old_source(against: Any, types: Mapping[str, str] | None, session: SparkSession | None, reading: Mapping[str, Any]) -> Source:
+    """The old table of an incremental check. What says how a text file is written holds for both tables, the format does not."""
+    if isinstance(against, Source):
+        return against
+    alike = {name: value for name, value in reading.items() if name != "format"}
+    old = read_source(against, session=session, **alike)
+    wanted = {name: text for name, text in (types or {}).items() if name in old.columns}
+    return read_source(against, types=wanted, session=session, **alike) if wanted else old
 
 
 def rule_set(rules: Any, nulls: Nulls | None = None) -> RuleSet:

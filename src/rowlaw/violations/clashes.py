@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from rowlaw.engine.answers import RESERVED, compared, folder_exists, row_columns, value_names
+from rowlaw.engine.answers import NEW_ROWS, RESERVED, compared, folder_exists, row_columns, value_names
 from rowlaw.engine.protocol import Findings
 from rowlaw.errors import RowlawError
 from rowlaw.output import check_place, whole_file, whole_folder
@@ -38,9 +38,13 @@ class Clashes:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a table of violations: the rows, and the values compared."""
+        """The columns of a table of violations: the rows, whether they are new where there are two tables, and the values compared."""
         names = value_names(self.rule.columns)
-        return [*row_columns(self.rule), *(names[operand] for operand in compared(self.rule))]
+        return [*row_columns(self.rule), *self._flags, *(names[operand] for operand in compared(self.rule))]
+
+    @property
+    def _flags(self) -> list[str]:
+        return [NEW_ROWS[row] for row in row_columns(self.rule)] if self.findings.told_apart else []
 
     def first(self, limit: int) -> pa.Table:
         """Violations of the worst rows; a pair that is broken in both directions is shown in one."""
@@ -50,6 +54,11 @@ class Clashes:
         """The row ids of :meth:`first`."""
         first = self.findings.first(self.number, limit).select(row_columns(self.rule))
         return [list(row.values()) for row in named_records(first)]
+
+    def new(self, limit: int) -> list[list[bool]]:
+        """Which of the rows of :meth:`sample` are new ones, in a check against an old table."""
+        first = self.findings.first(self.number, limit).select(self._flags)
+        return [list(row.values()) for row in first.to_pylist()]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All violations, one batch at a time."""
@@ -190,5 +199,5 @@ def _labelled(batch: pa.RecordBatch, id: str, shown: set[str], schema: pa.Schema
     """A batch with the rule's id, and without the values that the rule does not compare."""
     columns = [pa.repeat(pa.scalar(id, pa.string()), batch.num_rows)]
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        columns.append(column if name in shown or name in RESERVED else pa.nulls(batch.num_rows, column.type))
+        columns.append(column if name in shown or name in (*RESERVED, *NEW_ROWS.values()) else pa.nulls(batch.num_rows, column.type))
     return pa.record_batch(columns, schema=schema)

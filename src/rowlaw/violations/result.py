@@ -45,7 +45,8 @@ class Verdict:
     named: NamedRule
     rule: Rule  # as bound to the table
     count: RuleCount
-    table_rows: int
+    table_rows: int  # of the new table, in a check against an old one
+    old_rows: int = 0  # of the old table
 
     @property
     def id(self) -> str:
@@ -63,9 +64,10 @@ class Verdict:
 
     @property
     def error(self) -> float:
-        """Violations as a share of all ordered pairs (of all rows, if the rule speaks of single rows)."""
+        """Violations as a share of all ordered pairs that were compared (of all rows, if the rule speaks of single rows)."""
         n = self.table_rows
-        return self.violations / (n if about_single_rows(self.rule) else n * (n - 1)) if self.violations else 0.0
+        pairs = n if about_single_rows(self.rule) else n * (n - 1) + 2 * n * self.old_rows
+        return self.violations / pairs if self.violations else 0.0
 
     @property
     def broken(self) -> bool:
@@ -99,7 +101,7 @@ class Result:
 
     @property
     def table_rows(self) -> int:
-        """Rows of the table."""
+        """Rows of the table; of the new table, in a check against an old one."""
         return self.engine.rows
 
     @property
@@ -204,12 +206,16 @@ class Result:
         """All violations of a rule as a lazy Spark DataFrame: ``rule``, ``s_row``, ``t_row`` and the values compared.
 
         The frame stays valid when the result is gone (see :meth:`close`). ``t_row`` is null where the rule is about single rows.
+        In a check against an old table the columns ``new_s`` and ``new_t`` say which rows are new.
         """
         return self.findings.violations(self._index(id), id, session)
 
     @cached_property
     def rows(self) -> DataFrame:
-        """The rows that take part in violations, as a Spark DataFrame: ``row``, ``rule``, ``pairs`` (in how many), worst first."""
+        """The rows that take part in violations, as a Spark DataFrame: ``row``, ``rule``, ``pairs`` (in how many), worst first.
+
+        In a check against an old table, rows of both tables, and a column ``new`` that tells them apart.
+        """
         return self.findings.rows([verdict.id for verdict in self.verdicts])
 
     def flagged(self) -> DataFrame:
@@ -318,6 +324,7 @@ class Result:
                     "severity": verdict.named.severity,
                     "broken": verdict.broken,
                     "sample": self._clashes(verdict.id).sample(sample),
+                    **({"new": self._clashes(verdict.id).new(sample)} if self.findings.told_apart else {}),
                 }
                 for verdict in self.verdicts
             ],

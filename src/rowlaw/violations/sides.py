@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rowlaw.engine.answers import compared, value_names
+from rowlaw.engine.answers import NEW_ROWS, compared, value_names
 from rowlaw.rules.conditions import Condition
 from rowlaw.rules.model import Column, Constant, Denial, Nulls, Op, Operand, Predicate, Rule
 from rowlaw.rules.outcomes import compare
@@ -44,6 +44,17 @@ class Clash:
     s_row: Any
     t_row: Any
     lines: tuple[Line, ...]
+    tables: tuple[str, str] = ("", "")  # "new " or "old " where there are two tables
+
+    @property
+    def s_name(self) -> str:
+        """What row ``s`` is called in a sentence."""
+        return f"{self.tables[0]}row {printed(self.s_row)}"
+
+    @property
+    def t_name(self) -> str:
+        """What row ``t`` is called in a sentence; nothing where there is none."""
+        return "" if self.t_row is None else f"{self.tables[1]}row {printed(self.t_row)}"
 
 
 def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
@@ -53,7 +64,8 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
     for record in named_records(listed):
         values = {operand: record[names[operand]] for operand in compared(rule)}
         denial = _broken(rule, values, nulls)
-        clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, _in_order(denial, rule), values))))
+        s, t = ({None: "", True: "new ", False: "old "}[record.get(flag)] for flag in NEW_ROWS.values())
+        clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, _in_order(denial, rule), values)), (s, t)))
     return clashes
 
 

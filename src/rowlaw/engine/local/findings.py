@@ -37,6 +37,8 @@ class LocalFindings:
     part: Part
     found: list[Found]
 
+    told_apart = False
+
     @cached_property
     def counts(self) -> tuple[Count, ...]:
         return tuple(Count(found.pairs, len(found.rows)) for found in self.found)
@@ -162,6 +164,10 @@ class LocalFindings:
                 pairs[rule] = int(found.per_row[at])
         return pairs
 
+    def _partners(self, rule: int, row: int) -> list[tuple[int, int]]:
+        """The violations that a row takes part in."""
+        return self.engine.partners(self.checked[rule], row, self.part)
+
     def _worst_pairs(self, rule: int, limit: int, each: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Positions of pairs: the rows in most violations with their partners, at most ``each`` of them."""
         found, none = self.found[rule], np.zeros(0, np.int32)
@@ -173,7 +179,7 @@ class LocalFindings:
         chosen: dict[tuple[int, int], None] = {}
         for row in worst:
             enough = limit if each is None else min(limit, len(chosen) + each)
-            for s, t in self.engine.partners(self.checked[rule], int(row), self.part):
+            for s, t in self._partners(rule, int(row)):
                 if (t, s) not in chosen:
                     chosen[s, t] = None
                 if len(chosen) == enough:

@@ -59,6 +59,8 @@ class SparkFindings:
     counted: Mapping[int, Counted]
     _involved: dict[int, DataFrame] = field(default_factory=dict, repr=False)
 
+    told_apart = False
+
     @cached_property
     def counts(self) -> tuple[SparkCount, ...]:
         none = Counted(0, 0, 0)  # a rule that is true on every table has no parts

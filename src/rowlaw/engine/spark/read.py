@@ -75,10 +75,11 @@ class ReadSplits:
                 if number >= len(self.splits):
                     continue
                 table = self.splits[number].read(self.schema.names)
-                columns = [self._typed(table.column(i), field) for i, field in enumerate(self.schema)]
+                columns = [self.typed(table.column(i), field) for i, field in enumerate(self.schema)]
                 yield from pa.table(columns, schema=self.schema).to_batches(ROWS_PER_BATCH)
 
-    def _typed(self, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    def typed(self, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+        """A column of a split in the type of its field."""
         chunks = [_typed_chunk(chunk, field.type, self.wanted.get(field.name), self.inferred) for chunk in column.chunks]
         return pa.chunked_array([chunk.cast(field.type) for chunk in chunks], field.type)
 

@@ -1,0 +1,250 @@
+"""The engine of an incremental check: which rules do new rows break, among themselves and together with old rows.
+
+The old table may be of any size. One scan finds its rows that could break a rule together with a new row, and keeps them alone; then
+LocalEngine, or SparkEngine where they are many, answers for both tables together, for pairs with at least one new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from rowlaw.engine.against import here, there
+from rowlaw.engine.against.findings import AgainstFindings, Names, NamesHere, NamesOnSpark, NewRows
+from rowlaw.engine.against.new_table import NewTable
+from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, Sides
+from rowlaw.engine.choose import Choice, EngineName
+from rowlaw.engine.local.engine import LocalEngine
+from rowlaw.engine.local.parts import LocalParts
+from rowlaw.engine.local.removal import rows_to_remove
+from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.engine.local.suspects import suspects
+from rowlaw.engine.plans import CountPlan, DenialPlan, ListPlan, RulePlan
+from rowlaw.engine.spark import costs
+from rowlaw.engine.spark.engine import SparkEngine
+from rowlaw.engine.spark.keep import Keeper
+from rowlaw.engine.spark.limits import VALUE_BYTES, SparkLimits
+from rowlaw.engine.spark.parts import SparkParts
+from rowlaw.engine.spark.read import spark_frame
+from rowlaw.engine.spark.table import NUMBER, SparkTable
+from rowlaw.errors import RowlawError
+from rowlaw.relation import encode
+from rowlaw.relation.memory import MemoryRelation
+from rowlaw.rules.model import FunctionalDependency, Nulls, Rule, TypeClass
+from rowlaw.source.files import memory_splits
+from rowlaw.source.source import FileSource, Source
+from rowlaw.source.types import type_class
+from rowlaw.spark.jobs import Done, described
+from rowlaw.stopping import NEVER, Stop
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HOW = "old rows that could break the rule together with a new row are found in one scan of the old table; then both are counted together"
+
+
+@dataclass(frozen=True)
+class Both:
+    """An engine over the old rows that matter, followed by all new rows; and what these rows are called."""
+
+    engine: LocalEngine | SparkEngine
+    names: Names
+
+    def findings(self, rules: Sequence[Rule], done: Done | None = None) -> LocalParts | SparkParts:
+        if isinstance(self.engine, LocalEngine):
+            return LocalParts.of(self.engine, rules, done)
+        return SparkParts.of(self.engine, rules, done)
+
+
+@dataclass(frozen=True)
+class AgainstEngine:
+    """New rows, an old table, and the violations that involve at least one new row."""
+
+    new: NewTable
+    old: Source
+    asked: EngineName
+    choice: Choice
+    session: SparkSession | None = None
+    limits: SparkLimits = field(default_factory=SparkLimits)
+    _counted: list[int] = field(default_factory=list, repr=False)  # rows of the old table, once a scan has told
+
+    @property
+    def nulls(self) -> Nulls:
+        return self.new.nulls
+
+    @property
+    def rows(self) -> int:
+        """Count of new rows."""
+        return self.new.rows
+
+    @cached_property
+    def old_rows(self) -> int:
+        """Count of rows of the old table."""
+        if not self._counted:
+            self._counted.append(self._old_on_spark.rows)
+        return self._counted[0]
+
+    @property
+    def types(self) -> dict[str, TypeClass]:
+        kinds = {f.name: type_class(f.type) for f in self.new.schema}
+        return {name: kind for name, kind in kinds.items() if kind is not None}
+
+    @property
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        return {f.name: f.type for f in self.new.schema}
+
+    def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
+        return self.new.profile(columns, top)
+
+    @property
+    def skipped(self) -> Mapping[str, RowlawError]:
+        return self.new.source.skipped
+
+    def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002
+        both = self._both(rules, done=done)
+        found = both.findings(rules)
+
+        def removal(rule: int, involved: object, limit: int | None) -> Removal:
+            if isinstance(both.engine, LocalEngine):
+                return _fewest(both.engine, both.names, rules[rule], limit)
+            ids = [r[0] for r in involved.orderBy("row").collect()]  # type: ignore[attr-defined]
+            return Removal(len(ids), exact=False, first=tuple(both.names.of(np.array(ids[:limit], np.int64)).to_pylist()))
+
+        new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
+        return AgainstFindings(found, both.names, new, self.close)
+
+    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002
+        both = self._both(rules, stop=stop)
+        found = both.findings(rules)
+        counts = [count.pairs for count in found.counts]
+        found.close()
+        return counts
+
+    def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
+        return self.new.some_rows(limit, columns)
+
+    def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:  # noqa: ARG002
+        measured = self.counts([rule])[0] if analyze else None
+        seconds = costs.JOB + self.old_rows * costs.SCAN_ROW
+        listing = ListPlan(("the rows that were kept are compared",), seconds, costs.LIST_PAIR)
+        return RulePlan(tuple(DenialPlan(str(d), CountPlan("against", HOW, seconds, None, measured), listing) for d in rule.denials))
+
+    def close(self) -> None:
+        self.new.close()
+        if "_old_on_spark" in self.__dict__:
+            self._old_on_spark.keeper.close()
+
+    def _any_session(self) -> SparkSession:
+        from rowlaw.spark.session import session as any_session
+
+        if self.session is not None:
+            return self.session
+        return any_session(next((s.frame for s in (self.old, self.new.whole) if not isinstance(s, FileSource)), None))
+
+    @cached_property
+    def _old_on_spark(self) -> SparkTable:
+        frame, schema = spark_frame(self.old, self._any_session())
+        return SparkTable(frame, pa.schema([schema.field(name) for name in self.new.schema.names]), self.nulls)
+
+    def _both(self, rules: Sequence[Rule], *, groups: bool = False, done: Done | None = None, stop: Stop = NEVER) -> Both:
+        """Both tables together; of the old one only rows that matter. ``groups``: whole groups of rows that agree with a new row."""
+        row_id = self.new.row_id
+        if self.choice.name == "local" and isinstance(self.old, FileSource):
+            kept = here.conflicting(self.new.held, self.old, rules, self.nulls, groups=groups, done=done, stop=stop)
+            self._counted[:] = [kept.total]
+            names = pa.array(kept.positions) if row_id is None else kept.rows.column(row_id).combine_chunks()
+            return self._here(kept.rows, names)
+        session = self._any_session()
+        old, new = self._old_on_spark, self.new.on_spark(session)
+        denials = [denial for rule in rules for denial in rule.denials]
+        found = there.conflicting(old, new, self.new.rows, denials, groups=groups, numbered=row_id is None)
+        with described(session, "old rows that could conflict with new ones", done, stop=stop):
+            if self.asked == "local" or (self.asked == "auto" and self.new.fits):
+                limit = self._most_rows
+                rows = found.frame if self.asked == "local" else found.frame.limit(limit + 1)
+                held = rows.toArrow()
+                if self.asked == "local" or held.num_rows <= limit:
+                    return self._here(*self._named(held, found))
+            return self._there(found, session)
+
+    def _named(self, held: pa.Table, found: there.OldRows) -> tuple[pa.Table, pa.Array]:
+        """Rows that Spark found, with the names and types of their columns, and what they are called."""
+        width = len(self.new.schema)
+        columns = [held.column(i).cast(f.type) for i, f in enumerate(self.new.schema)]
+        rows = pa.table(columns, schema=self.new.schema)
+        if self.new.row_id is not None:
+            return rows, rows.column(self.new.row_id).combine_chunks()
+        return rows, pa.array(found.positions(held.column(width).to_numpy()), pa.int64())
+
+    @property
+    def _most_rows(self) -> int:
+        """Old rows that may be brought to this process."""
+        width = sum(VALUE_BYTES[kind] for f in self.new.schema if (kind := type_class(f.type)) is not None)
+        return self.limits.driver_bytes // max(1, width)
+
+    def _here(self, old: pa.Table, names: pa.Array) -> Both:
+        rows = pa.concat_tables([old, self.new.held])
+        source = FileSource(self.old.name, rows.schema, tuple(memory_splits(rows)))
+        engine = LocalEngine(encode(source), self.nulls, self.session, new_from=old.num_rows, choice=self.choice)
+        called = pa.concat_arrays([names.cast(self.new.names.type), self.new.names])
+        return Both(engine, NamesHere(called, old.num_rows))
+
+    def _there(self, found: there.OldRows, session: SparkSession) -> Both:
+        """Both tables as one table of Spark: rows are numbered in each, and those of the new one follow those of the old one."""
+        from pyspark.sql import functions as f
+
+        schema, row_id = self.new.schema, self.new.row_id
+        label, flag = (_free(name, schema.names) for name in ("row name", "row is new"))
+        safe = found.table.names
+        name = found.position() if row_id is None else f.col(safe[row_id])
+        old = found.frame.select(*(f.col(safe[n]).alias(n) for n in schema.names), name.alias(label), f.lit(False).alias(flag))
+        new = self.new.labelled(session, label).withColumn(flag, f.lit(True))
+        keeper = Keeper()
+        first = SparkTable(old, schema, self.nulls, keeper=keeper)
+        second = SparkTable(new, schema, self.nulls, keeper=keeper)
+        old_numbered = first.numbered
+        count = int(old_numbered.count())
+        numbered = old_numbered.union(second.numbered.withColumn(NUMBER, f.col(NUMBER) + f.lit(count)))
+        width = len(schema) + 2
+        frame = numbered.drop(NUMBER).toDF(*schema.names, label, flag)
+        table = SparkTable(frame, schema, self.nulls, new=flag, keeper=keeper)
+        table.__dict__["numbered"] = numbered
+        names = numbered.select(f.col(NUMBER).alias("position"), f.col(f"x{width - 2}").alias("name"), f.col(f"x{width - 1}").alias("new"))
+        return Both(SparkEngine(table, self.limits, self.choice), NamesOnSpark(names, count))
+
+    def _suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None) -> pa.Table:
+        """Cells of new rows that the old and new rows of their groups contradict."""
+        both = self._both(list(rules), groups=True)
+        found = suspects(both.engine, rules, None) if isinstance(both.engine, LocalEngine) else both.engine.check([]).suspects(rules, None)
+        new = found.filter(pa.compute.greater_equal(found.column("row"), both.names.old_rows)).slice(0, limit)
+        names = both.names.of(new.column("row").to_numpy())
+        both.engine.close()
+        return new.set_column(0, "row", names)
+
+
+def _fewest(engine: LocalEngine, names: Names, rule: Rule, limit: int | None) -> Removal:
+    """The fewest new rows without which the rest of them break the rule neither with old rows nor among themselves.
+
+    A new row that clashes with an old one has to go; of the others as few as possible.
+    """
+    old, new = engine.relation.all_rows[: names.old_rows], engine.relation.all_rows[names.old_rows :]
+    forced = np.zeros(engine.rows, bool)
+    if rule.denials and rule.denials[0].arity == 2:
+        for part in (Part(new, old), Part(old, new)):
+            forced[engine.count([rule], part)[0].rows] = True
+    rest = new[~forced[new]]
+    among = rows_to_remove(RowEngine(MemoryRelation.of(engine.relation.decode(rest, rule.columns)), engine.nulls), rule)
+    removed = np.sort(np.concatenate((new[forced[new]], rest[among.rows])))
+    return Removal(len(removed), among.exact, tuple(names.of(removed[:limit]).to_pylist()))
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    known = {other.casefold() for other in taken}
+    while name in known:
+        name += "_"
+    return name
