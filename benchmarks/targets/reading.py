@@ -5,7 +5,7 @@
 another row's value, or a row inserted again with one cell changed; it is caught when the changed row breaks a rule together with an
 unchanged row (with more rows than before, for a rule that some rows break anyway). All unchanged rows are looked at.
 
-Half of the tables was used to tune the ranking; ``benchmarks/tables/documented.py`` says which.
+Half of the tables was used to tune the ranking; ``benchmarks/tables/documented.py`` says which, and how far the other half was kept out.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ CANDIDATES = {"key": 300, "fd": 800, "od": 300, "dc": 400}  # rules whose power 
 CLOSER, LONG = 2, 0.01  # times as many have their priors computed, and the prior of a rule of one column of the others
 CLOSED = 3  # columns of functional dependencies that decide what is an alternative of what
 NEAR = {"key": 0.3, "fd": 0.6}  # factor of the prior for laws that nearly hold
-EXTENDED, EXTENSIONS = 0.6, 3  # factor for a law that nearly holds with a further column, which makes it hold; so many are candidates
+EXTENDED, EXTENSIONS = 0.5, 3  # factor for a law that nearly holds with a further column, which makes it hold; so many are candidates
 JUDGED, ROUNDS = 30, 4  # rules at a time of which it is found out whether chance explains them, and how often
 CAUGHT = 0.05  # share of the wrong values in a column that a rule must catch (none: it is as weak as one that chance explains)
 CHOSEN = 60  # rules that are chosen greedily
@@ -141,7 +141,7 @@ class _Selection:
         found = []
         for i in by_prior:
             kind = self.rules[i].kind
-            if left[kind]:
+            if left[kind] > 0 or self.rules[i] in self.nearly:
                 left[kind] -= 1
                 found.append(i)
         return found
