@@ -236,10 +236,11 @@ def test_dependencies(way, history, nulls, kinds):
         if evolution.depending is not None:
             found = set(evolution.depending.laws.values())
             assert found == set().union(*(every[kind] for kind in kinds if kind != "key"))
-        return _run(growing, UpkeepOptions(kinds, nulls))
+        return _run(growing, options)
 
+    options = UpkeepOptions(kinds, nulls, space=SpaceOptions(order_strings=True))
     with ways(way):
-        follows(history, UpkeepOptions(kinds, nulls), expected)
+        follows(history, options, expected)
 
 
 def _run(growing, options):

@@ -107,7 +107,7 @@ def test_catalog_table(spark):
         assert relation.rows == 3
     with encode(open_source("numbers")) as relation:
         assert relation.rows == 3
-    with pytest.raises(RowlawError, match="NO_SUCH_FILE"):
+    with pytest.raises(RowlawError, match="NO_SUCH_TABLE"):
         open_source("spark_catalog.default.nothing")
 
 

@@ -10,8 +10,11 @@ import time
 from dataclasses import dataclass
 
 from rowlaw.deadline import Deadline
+from rowlaw.kernels.compiling import is_compiled
+from rowlaw.kernels.differences import compare_all
 
 SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0  # after reading; adult (488,000 cells) 12 s, flights (6.4 million) 42 s
+COMPILING = 90.0  # seconds that compiling all kernels of a run takes on a slow machine, once
 SEARCHED, RANKED = 0.75, 2.0  # of the budget; ranking takes a few seconds, and may take longer only where the machine is busy
 DEPENDENCIES = 0.55  # of the time left, for keys and functional dependencies
 NEARLY = 0.4  # of the time left then, for laws that nearly hold
@@ -34,6 +37,8 @@ class Budget:
         if deadline.left < float("inf") or deadline.stopped:
             return Budget(deadline, shared=True)
         seconds = min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
+        if not is_compiled(compare_all):  # the first run on a machine
+            seconds += COMPILING
         end = time.monotonic() + SEARCHED * seconds
         deadline.end_at(end, end + RANKED * seconds)
         return Budget(deadline, shared=True, seconds=seconds)

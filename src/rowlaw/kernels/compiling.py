@@ -6,6 +6,7 @@ all the kernels of a check. Here that is left to the compiler, which does it any
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,11 @@ class _Kept(FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         compiling(-1)
         super().save_overload(sig, data)
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Whether a kernel was compiled before on this machine, by any process."""
+    return os.path.exists(kernel._cache._cache_file._index_path)
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Any], Any]:

@@ -7,7 +7,7 @@ rows are looked up by the prover, as for denial constraints, and what deletes ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -60,8 +60,10 @@ class Followed:
 class Depending:
     """The minimal functional dependencies and order compatibilities of a table that changes."""
 
-    def __init__(self, kinds: Iterable[Kind], cells: Cells, ledger: Ledger) -> None:
+    def __init__(self, kinds: Iterable[Kind], cells: Cells, ledger: Ledger, sides: Collection[str] | None = None) -> None:
+        """``sides``: the columns that may be a side of an order compatibility; all if not given."""
         self.kinds = frozenset(kinds) & {"fd", "od"}
+        self.sides = sides
         self.cells, self.ledger = cells, ledger
         self.prover = Prover(cells, ledger)
         self.candidates = self.validations = 0  # laws that were proposed during the last batch, and those that all rows had to prove
@@ -71,15 +73,22 @@ class Depending:
         columns = range(len(self.names))
         self.goals = [Goal(Target(a), nothing, empty) for a in columns]
         if "od" in self.kinds:
-            self.goals += [Goal(Target(a, b, down), nothing, empty) for a, b in combinations(columns, 2) for down in (False, True)]
+            ordered = [c for c in columns if sides is None or self.names[c] in sides]
+            self.goals += [Goal(Target(a, b, down), nothing, empty) for a, b in combinations(ordered, 2) for down in (False, True)]
 
     @staticmethod
-    def create(table: GrowingTable, kinds: Iterable[Kind], nulls: Nulls, first: FirstDependencies | None = None) -> Depending:
+    def create(
+        table: GrowingTable,
+        kinds: Iterable[Kind],
+        nulls: Nulls,
+        first: FirstDependencies | None = None,
+        sides: Collection[str] | None = None,
+    ) -> Depending:
         """Find the laws of the table as it is, or take them from what discovery has found."""
-        found = first or first_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls)
+        found = first or first_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls, sides=sides)
         names = [name for name in table.names if name not in naming_only(table.row_id)]
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
-        made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False))
+        made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False), sides)
         made.ledger.see_pairs(cells, *found.pairs.T)
         made._refine(np.arange(len(made.ledger)))
         made._converse(table, np.asarray(table.alive), found.proven)
@@ -294,9 +303,8 @@ class Depending:
     def save(self, writer: Writer) -> None:
         """Write laws, evidence and indexes."""
         slots = self.cells.slots
-        writer.json(
-            "facts", {"kinds": sorted(self.kinds), "columns": self.names, "nulls": slots.nulls, "ordered": bool(slots.ordered.all())}
-        )
+        facts = {"kinds": sorted(self.kinds), "columns": self.names, "nulls": slots.nulls, "ordered": bool(slots.ordered.all())}
+        writer.json("facts", {**facts, "sides": None if self.sides is None else list(self.sides)})
         writer.array("sets", np.concatenate([goal.sets for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
         writer.array("numbers", np.array([len(goal.sets) for goal in self.goals], np.int64))
         writer.array("edges", np.concatenate([goal.edges for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
@@ -309,7 +317,8 @@ class Depending:
     def load(reader: Reader, table: GrowingTable) -> Depending:
         facts = reader.json("facts")
         cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
-        made = Depending(facts["kinds"], cells, Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False))
+        ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False)
+        made = Depending(facts["kinds"], cells, ledger, facts["sides"])
         sets = np.split(reader.array("sets").copy(), np.cumsum(reader.array("numbers"))[:-1])
         edges = np.split(reader.array("edges").copy(), np.cumsum(reader.array("edge-numbers"))[:-1])
         for number, goal in enumerate(made.goals):

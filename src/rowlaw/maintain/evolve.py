@@ -41,7 +41,7 @@ from rowlaw.maintain.rulebook import Terms
 from rowlaw.maintain.together import Together
 from rowlaw.maintain.uniques import Uniques
 from rowlaw.maintain.writing import Unwritten, Written
-from rowlaw.predicates.space import SpaceOptions, predicate_space
+from rowlaw.predicates.space import ORDERED_TYPES, SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.relation.known import KnownRows
 from rowlaw.rules import NamedRule, RuleSet
@@ -97,10 +97,11 @@ class Evolution:
         if others and options.error:
             parts.tolerant = _tolerant(table, options)
         elif others:
-            first = first_dependencies(table, others, options.nulls, deadline=limit, progress=progress)
+            sides = None if options.space.order_strings else [name for name in table.names if table.types.get(name) in ORDERED_TYPES]
+            first = first_dependencies(table, others, options.nulls, sides=sides, deadline=limit, progress=progress)
             with progress.phase("evidence"):
                 parts.uniques = Uniques.create(table, options.nulls, quota=options.index_quota, first=first) if "key" in others else None
-                parts.depending = Depending.create(table, others, options.nulls, first) if others - {"key"} else None
+                parts.depending = Depending.create(table, others, options.nulls, first, sides) if others - {"key"} else None
         if "dc" in options.kinds:
             space = predicate_space(LocalEngine(table.relation()).statistics, options.space)
             parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress, deadline=limit)
@@ -388,7 +389,8 @@ class Evolution:
 def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
     """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
     engine = LocalEngine(table.relation(), options.nulls)
-    found = discover_dependencies(engine, [kind for kind in options.kinds if kind != "dc"], error=options.error)
+    kinds = [kind for kind in options.kinds if kind != "dc"]
+    found = discover_dependencies(engine, kinds, error=options.error, order_strings=options.space.order_strings)
     check_complete(Deadline(), found.partial)
     return found.rules
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -94,15 +94,19 @@ def first_dependencies(
     nulls: Nulls,
     *,
     columns: Sequence[str] | None = None,
+    sides: Collection[str] | None = None,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> FirstDependencies:
-    """Find all keys, functional dependencies and order compatibilities of a table as it is, as :func:`rowlaw.discover` does."""
+    """Find all keys, functional dependencies and order compatibilities of a table as it is, as :func:`rowlaw.discover` does.
+
+    ``sides``: the columns that may be a side of an order compatibility; all if not given.
+    """
     names = columns if columns is not None else [name for name in table.names if name not in naming_only(table.row_id)]
     relation = table.relation()
     engine = RecordingEngine(relation, nulls)
     limit = deadline or Deadline()
-    goals = Goals(names, frozenset(kinds), limit)
+    goals = Goals(names, frozenset(kinds), limit, sides)
     with limit.watched():
         found = Exact(engine, goals, progress or Progress(quiet=True)).run("auto")
     check_complete(limit, found.partial)
