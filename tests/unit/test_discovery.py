@@ -205,8 +205,11 @@ def test_the_limit_holds_where_every_value_is_a_literal(monkeypatch):
     monkeypatch.setattr(deadline, "LATE_RULES", 200)
     names = [f"name {i}" for i in range(50)]
     table = pa.table({"id": range(50), "a": names, "b": names[::-1]})
-    found = rowlaw.discover(table, kinds=["dc"], constants=0.01, cross=False, time_limit=2, progress=False)
-    assert found.partial
+    for limit in (2, 8, 32):  # seconds; a busy machine may prove nothing in the first of them
+        found = rowlaw.discover(table, kinds=["dc"], constants=0.01, cross=False, time_limit=limit, progress=False)
+        assert found.partial
+        if len(found):
+            break
     assert 0 < len(found) <= 200
     assert set(rowlaw.check(table, found).counts.values()) == {0}
 
@@ -224,19 +227,22 @@ def test_ctrl_c_gives_what_is_proven(monkeypatch):
     rowlaw.discover(table.select(range(9)), kinds=["dc"], cross=False, progress=False)  # kernels are compiled, or loaded
     before, usual = signal.getsignal(signal.SIGINT), denial.searched
 
-    def press():
+    def press(seconds):
         begun = time.process_time()  # a busy machine may not have let it work yet
-        while time.process_time() - begun < 1:
+        while time.process_time() - begun < seconds:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
     def searched(*arguments):
-        threading.Thread(target=press, daemon=True).start()
+        threading.Thread(target=press, args=(seconds,), daemon=True).start()
         return usual(*arguments)
 
     monkeypatch.setattr(denial, "searched", searched)
-    found = rowlaw.discover(table, kinds=["dc"], cross=False, top=40, progress=False)
-    assert found.partial
+    for seconds in (1, 4, 16):  # of work, after which something is proven
+        found = rowlaw.discover(table, kinds=["dc"], cross=False, top=40, progress=False)
+        assert found.partial
+        if len(found):
+            break
     assert set(rowlaw.check(table, found).counts.values()) == {0}
     assert signal.getsignal(signal.SIGINT) is before
 

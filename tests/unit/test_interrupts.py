@@ -83,7 +83,7 @@ def folder(tmp_path):
 def run(folder, code, *arguments, check=True):
     environment = {**os.environ, "ROWLAW_SCRATCH": str(folder / "scratch")}
     command = [sys.executable, "-c", START + textwrap.dedent(code) + END, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=250)
     if check:
         assert "Traceback" not in done.stderr, done.stderr
         assert "Error" not in done.stderr, done.stderr
@@ -295,7 +295,7 @@ except KeyboardInterrupt:
     print("raised", flush=True)
 os._exit(0)
 """
-    done = subprocess.run([sys.executable, "-c", START + code], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+    done = subprocess.run([sys.executable, "-c", START + code], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=250)
     assert (done.stdout, done.stderr) == ("raised\n", "")
 
 
@@ -338,4 +338,4 @@ with deadline.interruptible():
     until(deadline.flag, np.zeros(1, np.uint8))
 print(deadline.stopped, deadline.interrupted)
 """
-    assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=120) == "True True\n"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=250) == "True True\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 from rowlaw.cli.options import started, write
 from rowlaw.cli.show import document, rules_text
+from rowlaw.interrupts import unheard
 from rowlaw.maintain import Laws
 
 SHOWN = 20  # rules; `rowlaw show` has all
@@ -15,7 +16,8 @@ SHOWN = 20  # rules; `rowlaw show` has all
 
 def run(state: str, source: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> None:
     """Make a state, and show its best rules."""
-    laws = Laws.create(state, source, session=started(master), progress=not quiet, **options)
+    with unheard():  # part of the rules is no state: nothing is left to be done in order
+        laws = Laws.create(state, source, session=started(master), progress=not quiet, **options)
     if format == "json":
         write(json.dumps(document(laws), ensure_ascii=False), out)
         return
