@@ -10,19 +10,22 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import Case, Comparison, Contender
+from benchmarks.case import Case, Comparison, Contender, Fact
 from benchmarks.tables import shared, tax, wide
-from benchmarks.targets.upkeep import changed
+from benchmarks.targets.upkeep import batches, changed, wide_tables
 
 SHARES = {0.01: 0.2, 0.1: 0.5}  # of inserted rows, and what applying them may cost beside discovery
-DELETED, DELETE_BAR = 0.01, 0.3
+DELETE_BAR = 0.3  # for 1% of the rows
 SERIES, SERIES_BAR = 20, 4.0  # batches of 1%; what all of them may cost beside discovery, each time anew a fifth
 INIT_ROWS, INIT_BAR = 1_000_000, 1.5
 CHOSEN_ROWS, CHOSEN_BATCH = 10_000_000, 1_000
+CHOSEN_INIT_SECONDS, CHOSEN_BATCH_SECONDS = 120.0, 2.0  # limits
 DELETE_ROW_BAR = 3.0
 KEYED_ROWS = 10_000
 COMMAND = [sys.executable, "-c", "from rowlaw.cli import main; main()"]
@@ -32,6 +35,11 @@ def rowlaw(*arguments: str) -> Any:
     """Run a command in a process of its own; its JSON document."""
     done = subprocess.run([*COMMAND, *arguments, "--format", "json", "--quiet"], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
+
+
+def chosen_kinds(kinds: Sequence[str]) -> list[str]:
+    """The option for some kinds of rules; none for the default ones."""
+    return ["--kinds", ",".join(kinds)] if kinds else []
 
 
 class Command(Case):
@@ -51,17 +59,41 @@ class Command(Case):
         self.folder.cleanup()
 
 
+class Timed(Command):
+    """A command with a limit in seconds; the slowest call counts."""
+
+    limit: float | None = None
+    slowest = 0.0
+
+    def timed(self, *arguments: str) -> Any:
+        began = time.perf_counter()
+        answer = rowlaw(*arguments)
+        self.slowest = max(self.slowest, time.perf_counter() - began)
+        return answer
+
+    def facts(self) -> list[Fact]:
+        return [Fact("wall time", self.slowest, "s", self.limit)] if self.limit is not None else []
+
+
 class FreshApply(Command):
     """``rowlaw apply`` of one batch, or of several after each other."""
 
-    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, series: int = 1) -> None:
-        self.job, self.series = (table, rows, insert, delete), series
+    def __init__(
+        self,
+        table: str,
+        rows: int | None = None,
+        insert: float = 0.0,
+        delete: float = 0.0,
+        kinds: Sequence[str] = (),
+        series: int = 1,
+    ) -> None:
+        self.job, self.kinds, self.series = (table, rows, insert, delete), chosen_kinds(kinds), series
 
     def prepare(self) -> None:
         super().prepare()
         base, inserts, deletes = changed(*self.job)
         self.state = str(self.home / "state")
-        rowlaw("init", self.state, self.write("base.parquet", base), "--row-id", "row")
+        rowlaw("init", self.state, self.write("base.parquet", base), "--row-id", "row", *self.kinds)
         self.batches: list[list[str]] = []
         for i in range(self.series):
             batch: list[str] = []
@@ -82,8 +114,8 @@ class FreshApply(Command):
 class FreshDiscover(Command):
     """``rowlaw discover`` on the changed table."""
 
-    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0) -> None:
-        self.job = (table, rows, insert, delete)
+    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ()) -> None:
+        self.job, self.kinds = (table, rows, insert, delete), chosen_kinds(kinds)
 
     def prepare(self) -> None:
         import pyarrow as pa
@@ -96,17 +128,18 @@ class FreshDiscover(Command):
         self.source = self.write("whole.parquet", base if inserts is None else pa.concat_tables([base, inserts]))
 
     def run(self) -> Any:
-        return rowlaw("discover", self.source, "--row-id", "row")["total"]
+        return rowlaw("discover", self.source, "--row-id", "row", *self.kinds)["total"]
 
     def in_short(self, found: Any) -> dict[str, Any]:
         return {"rules": found}
 
 
-class FreshInit(Command):
+class FreshInit(Timed):
     """``rowlaw init`` with default kinds, or with the planted rules as chosen ones."""
 
     def __init__(self, rows: int, chosen: bool = False) -> None:
         self.rows, self.chosen = rows, chosen
+        self.limit = CHOSEN_INIT_SECONDS if chosen else None
 
     def prepare(self) -> None:
         super().prepare()
@@ -118,7 +151,7 @@ class FreshInit(Command):
             self.rules = ["--rules", str(path)]
 
     def run(self) -> Any:
-        return rowlaw("init", str(self.home / "state"), self.source, *self.rules)["total"]
+        return self.timed("init", str(self.home / "state"), self.source, *self.rules)["total"]
 
 
 class FreshChosen(FreshInit):
@@ -131,10 +164,12 @@ class FreshChosen(FreshInit):
     def prepare(self) -> None:
         super().prepare()
         super().run()
+        self.slowest, self.limit = 0.0, CHOSEN_BATCH_SECONDS
         self.insert = self.write("batch.parquet", tax.generate(self.batch, seed=1)[0])
 
     def run(self) -> Any:
-        return {one["id"]: one["violations"] for one in rowlaw("apply", str(self.home / "state"), "--insert", self.insert)["chosen"]}
+        changed = self.timed("apply", str(self.home / "state"), "--insert", self.insert)
+        return {one["id"]: one["violations"] for one in changed["chosen"]}
 
 
 class PlainDiscover(Command):
@@ -189,10 +224,11 @@ def cases(rows: tuple[int, ...]) -> list[Comparison]:
     tables += [("Tax", {"table": "tax", "rows": size}) for size in rows]
     found = []
     for name, job in tables:
-        for share, bar in SHARES.items():
-            found.append(_compared(f"users: {share:.0%} inserts, {name}", {**job, "insert": share}, bar))
-        found.append(_compared(f"users: {DELETED:.0%} deletes, {name}", {**job, "delete": DELETED}, DELETE_BAR))
+        found += [_compared(f"users: {what}, {name}", one, bar) for what, one, bar in batches(job, SHARES, DELETE_BAR)]
         found.append(_compared(f"users: {SERIES} x 1% inserts, {name}", {**job, "insert": 0.01 * SERIES}, SERIES_BAR, series=SERIES))
+    for name, job in wide_tables():
+        for what, one, _ in batches(job, SHARES, DELETE_BAR):  # a process takes longer to start than to find keys: no bar
+            found.append(_compared(f"users: keys, {what}, {name}", {**one, "kinds": ("key",)}, None))
     for columns in (len(tax.SCHEMA), 60):
         peer = Contender("rowlaw, insert", f"{__name__}:OneRow", {"columns": columns, "delete": False}, bar=DELETE_ROW_BAR)
         ours = Contender("rowlaw, delete", f"{__name__}:OneRow", {"columns": columns, "delete": True})
@@ -209,12 +245,12 @@ def _states() -> list[Comparison]:
     applied = Contender("rowlaw, batch", f"{__name__}:FreshChosen", {"rows": CHOSEN_ROWS, "batch": CHOSEN_BATCH})
     return [
         Comparison(name="users: init, Tax", size=INIT_ROWS, ours=ours, peers=(peer,), make=data),
-        Comparison(name="chosen rules: init, Tax (bar: 120 s)", size=CHOSEN_ROWS, ours=made, make=large),
-        Comparison(name=f"chosen rules: {CHOSEN_BATCH:,} rows, Tax (bar: 2 s)", size=CHOSEN_ROWS, ours=applied, make=large),
+        Comparison(name="chosen rules: init, Tax", size=CHOSEN_ROWS, ours=made, make=large),
+        Comparison(name=f"chosen rules: {CHOSEN_BATCH:,} rows, Tax", size=CHOSEN_ROWS, ours=applied, make=large),
     ]
 
 
-def _compared(name: str, job: dict[str, Any], bar: float, series: int = 1) -> Comparison:
+def _compared(name: str, job: dict[str, Any], bar: float | None, series: int = 1) -> Comparison:
     return Comparison(
         name=name,
         size=job.get("rows"),

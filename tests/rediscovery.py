@@ -19,7 +19,7 @@ from rowlaw.rules.model import Denial
 
 
 @dataclass(frozen=True)
-class Happenings:
+class ChangedRules:
     numbers: list[int]
     rules: list[Denial]
     witnesses: list[tuple[int, ...]]
@@ -33,8 +33,8 @@ class Happenings:
 
 @dataclass(frozen=True)
 class Evolved:
-    added: Happenings
-    removed: Happenings
+    added: ChangedRules
+    removed: ChangedRules
 
 
 class Rediscovery:
@@ -42,7 +42,7 @@ class Rediscovery:
 
     def __init__(self, space, nulls, error, numbers, given):
         self.space, self.nulls, self.error, self.numbers, self.given = space, nulls, error, numbers, given
-        self.first = Happenings([], [], [])
+        self.first = ChangedRules([], [], [])
 
     @classmethod
     def create(cls, table, options, progress, deadline=None):
@@ -59,7 +59,7 @@ class Rediscovery:
         numbers = range(self.given + 1, self.given + 1 + len(denials))
         self.numbers.update(zip(denials, numbers, strict=True))
         self.given += len(denials)
-        return Happenings(list(numbers), denials, [()] * len(denials))
+        return ChangedRules(list(numbers), denials, [()] * len(denials))
 
     def apply(self, table, inserted, deleted):
         found = self._found(table)
@@ -68,7 +68,7 @@ class Rediscovery:
         part = Part(np.searchsorted(relation.table_rows, inserted).astype(np.int32), None)
         pairs = LocalEngine(relation, self.nulls).witness(removed, part) if len(inserted) else [None] * len(removed)
         named = [() if pair is None else tuple(int(relation.table_rows[r]) for r in pair) for pair in pairs]
-        retired = Happenings([self.numbers.pop(d) for d in removed], removed, named)
+        retired = ChangedRules([self.numbers.pop(d) for d in removed], removed, named)
         return Evolved(self._add([d for d in found if d not in self.numbers]), retired)
 
     def renumber(self, table, numbers):

@@ -8,19 +8,23 @@ changed table, which is encoded beforehand. A batch of fixed size on a growing t
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from benchmarks.case import Case, Comparison, Contender, Options
-from benchmarks.tables import shared, tax
+from benchmarks.tables import shared, tax, wide
 from benchmarks.targets.discover_dc import digest
 
 SHARES = {0.01: 0.1, 0.1: 0.3}  # of inserted rows, and what applying them may cost beside discovery
 DELETED, DELETE_BAR = 0.01, 0.2
+WIDE_SHARES, WIDE_DELETE_BAR = {0.01: 0.2, 0.1: 0.5}, 0.3  # for keys of wide tables
 TABLES = ("airport", "adult")
 TAX_ROWS = 200_000
 GROWTH_SIZES, GROWTH_BATCH, GROWTH_BAR = (100_000, 1_000_000), 1_000, 2.0
 SMALL, LARGE = 3_000, 40_000  # rows to get warm on
+WIDE, WIDE_COLUMNS, WIDE_ROWS = "wide", 60, 10_000  # a generated table
+WIDE_TABLES: tuple[tuple[str, str, int | None], ...] = (("plista (35 columns)", "plista", None), ("60 columns", WIDE, WIDE_ROWS))
 
 
 def changed(table: str, rows: int | None, insert: float, delete: float) -> tuple[Any, Any, Any]:
@@ -30,7 +34,7 @@ def changed(table: str, rows: int | None, insert: float, delete: float) -> tuple
 
     if rows is not None:
         number = int(insert) if insert >= 1 else int(rows * insert)
-        whole = tax.generate(rows + number)[0]
+        whole = wide.keyed(WIDE_COLUMNS, rows + number) if table == WIDE else tax.generate(rows + number)[0]
     else:
         whole = pyarrow.csv.read_csv(shared.csv(table))
         more = shared.csv(f"{table}_inserts") if f"{table}_inserts" in shared.names() else None
@@ -46,8 +50,10 @@ def changed(table: str, rows: int | None, insert: float, delete: float) -> tuple
 class Apply(Case):
     """``Laws.apply`` of one batch."""
 
-    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0) -> None:
-        self.job = (table, rows, insert, delete)
+    def __init__(
+        self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ("dc",)
+    ) -> None:
+        self.job, self.kinds = (table, rows, insert, delete), tuple(kinds)
 
     def prepare(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
@@ -58,7 +64,7 @@ class Apply(Case):
         import rowlaw
 
         path = f"{self.folder.name}/{name}"
-        return rowlaw.Laws.create(path, table, row_id="row", kinds=("dc",), cross=False, nulls="equal", progress=False)
+        return rowlaw.Laws.create(path, table, row_id="row", kinds=self.kinds, cross=False, nulls="equal", progress=False)
 
     def warm(self) -> None:
         """Batches of the same kind on a part of the table that is large enough for its indexes to be used."""
@@ -93,8 +99,10 @@ class ApplyFixed(Apply):
 class FromScratch(Case):
     """Discovery on the changed table."""
 
-    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0) -> None:
-        self.job = (table, rows, insert, delete)
+    def __init__(
+        self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ("dc",)
+    ) -> None:
+        self.job, self.kinds = (table, rows, insert, delete), tuple(kinds)
 
     def prepare(self) -> None:
         import pyarrow as pa
@@ -123,7 +131,7 @@ class FromScratch(Case):
         from rowlaw.engine.local.engine import LocalEngine
         from rowlaw.predicates import SpaceOptions
 
-        return run(LocalEngine(relation, "equal"), SpaceOptions(cross=False), kinds=("dc",))
+        return run(LocalEngine(relation, "equal"), SpaceOptions(cross=False), kinds=self.kinds)
 
 
 def named(rules: Any) -> dict[str, Any]:
@@ -137,11 +145,12 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     """Inserts, deletes, then growth."""
     tables: list[tuple[str, dict[str, Any]]] = [(name, {"table": name}) for name in TABLES if name in shared.names()]
     tables += [("Tax", {"table": "tax", "rows": rows}) for rows in options.rows or (TAX_ROWS,)]
-    cases = []
-    for name, job in tables:
-        for share, bar in SHARES.items():
-            cases.append(_compared(f"{share:.0%} inserts, {name}", {**job, "insert": share}, bar))
-        cases.append(_compared(f"{DELETED:.0%} deletes, {name}", {**job, "delete": DELETED}, DELETE_BAR))
+    cases = [_compared(f"{what}, {name}", job, bar) for name, table in tables for what, job, bar in batches(table, SHARES, DELETE_BAR)]
+    for name, table in wide_tables():
+        cases += [
+            _compared(f"keys, {what}, {name}", {**job, "kinds": ("key",)}, bar)
+            for what, job, bar in batches(table, WIDE_SHARES, WIDE_DELETE_BAR)
+        ]
     cases += [
         Comparison(
             name=f"{GROWTH_BATCH:,} rows, Tax",
@@ -154,6 +163,18 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     from benchmarks import upkeep_users  # which takes its tables from here
 
     return [*cases, *upkeep_users.cases(tuple(options.rows or (TAX_ROWS,)))]
+
+
+def batches(table: dict[str, Any], shares: Mapping[float, float], delete_bar: float) -> Iterator[tuple[str, dict[str, Any], float]]:
+    """What a batch does, the job, and what it may cost beside discovery: inserts of some shares of the rows, then deletes."""
+    for share, bar in shares.items():
+        yield f"{share:.0%} inserts", {**table, "insert": share}, bar
+    yield f"{DELETED:.0%} deletes", {**table, "delete": DELETED}, delete_bar
+
+
+def wide_tables() -> list[tuple[str, dict[str, Any]]]:
+    """Tables of many columns that are at hand: a name, and the job."""
+    return [(name, {"table": table, "rows": rows}) for name, table, rows in WIDE_TABLES if rows is not None or table in shared.names()]
 
 
 def _compared(name: str, job: dict[str, Any], bar: float) -> Comparison:

@@ -12,13 +12,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rowlaw.discovery import discover
 from rowlaw.engine.local.statistics import RelationStatistics
-from rowlaw.maintain import Laws, dictionary, steps, store, table
+from rowlaw.maintain import Laws
 from rowlaw.maintain.protocol import KINDS
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.relation import encode
 from rowlaw.rules.implication import canonical
 from rowlaw.rules.model import Denial
 from rowlaw.source import open_source
+from rowlaw.storage import arrays, dictionary, store, table
 from tests import naive
 from tests.rediscovery import Rediscovery
 from tests.strategies import nulls
@@ -175,13 +176,13 @@ class States(RuleBasedStateMachine):
         before, batches = dict(self.rows), self.batches
         going = self.gone(data)
         coming = self.added(data.draw(some_rows(self.columns, 3)))
-        steps.listeners.append(stop)
+        arrays.listeners.append(stop)
         try:
             self.batch(coming, going)
         except Killed:
             pass
         finally:
-            steps.listeners.clear()
+            arrays.listeners.clear()
         inserts, deletes, name = self.last
         new, self.laws = self.rows, Laws.open(self.folder / "state", evolution=self.evolution)
         self.batches = self.laws.batch

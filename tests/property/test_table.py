@@ -7,12 +7,12 @@ import numpy as np
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from rowlaw.maintain import dictionary
-from rowlaw.maintain.store import Store
-from rowlaw.maintain.table import GrowingTable
-from rowlaw.maintain.values import Numbers
 from rowlaw.relation import encode
 from rowlaw.source import open_source
+from rowlaw.storage import dictionary
+from rowlaw.storage.store import Store
+from rowlaw.storage.table import GrowingTable
+from rowlaw.storage.values import Numbers
 from tests import naive
 from tests.property.test_relation import plain
 from tests.strategies import tables, to_arrow

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import rowlaw
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.batch import read_batch
 from rowlaw.source.infer import typed
+from rowlaw.storage.batch import read_batch
 
 WANTED = pa.timestamp("us")
 

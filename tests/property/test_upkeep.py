@@ -14,7 +14,6 @@ from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.maintain import denials, equality, ledger, prover
 from rowlaw.maintain.evolve import Evolution
 from rowlaw.maintain.protocol import UpkeepOptions
-from rowlaw.maintain.table import GrowingTable
 from rowlaw.maintain.uniques import Uniques
 from rowlaw.predicates import SpaceOptions
 from rowlaw.predicates.space import operators
@@ -23,6 +22,7 @@ from rowlaw.relation import encode
 from rowlaw.rules.implication import canonical
 from rowlaw.rules.model import Denial, Key, Op
 from rowlaw.source import open_source
+from rowlaw.storage.table import GrowingTable
 from tests import naive
 from tests.strategies import nulls, predicates, tables, to_arrow
 

@@ -25,9 +25,10 @@ import pyarrow as pa
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.local.statistics import RelationStatistics
-from rowlaw.maintain import Laws, steps
+from rowlaw.maintain import Laws
 from rowlaw.predicates import SpaceOptions, predicate_space
 from rowlaw.rules.implication import canonical
+from rowlaw.storage import arrays
 from tests.rediscovery import Rediscovery
 from tests.torture.outcome import Outcome
 
@@ -76,7 +77,7 @@ def child(path: str, evolution: type | None, seen: int) -> None:
     if laws.batch:
         inserts, deletes = batch(laws.batch - 1)
         assert laws.apply(inserts, deletes, batch_id=f"batch {laws.batch}").repeated
-    steps.listeners.append(lambda step: print(f"step {step.split()[0]} {step.split()[-1].split('-')[-1]}", flush=True))
+    arrays.listeners.append(lambda step: print(f"step {step.split()[0]} {step.split()[-1].split('-')[-1]}", flush=True))
     while True:
         number = laws.batch
         inserts, deletes = batch(number)

@@ -10,11 +10,10 @@ from rowlaw.kernels.upkeep import BLOCK
 from rowlaw.maintain import denials as module
 from rowlaw.maintain import prover
 from rowlaw.maintain.cells import Cells, column_slots
-from rowlaw.maintain.equality import EqualityIndex, KindIndex
+from rowlaw.maintain.equality import EqualityIndex, TupleIndex
 from rowlaw.maintain.evolve import Evolution
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.protocol import UpkeepOptions
-from rowlaw.maintain.table import GrowingTable
 from rowlaw.predicates import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.relation import encode
@@ -22,6 +21,7 @@ from rowlaw.rules import parse
 from rowlaw.rules.implication import canonical, implies
 from rowlaw.search import hypergraph, search
 from rowlaw.source import open_source
+from rowlaw.storage.table import GrowingTable
 
 # Tables 1 and 2 without the columns that no example uses
 COLUMNS = {
@@ -59,7 +59,7 @@ def way(request, monkeypatch):
 def test_examples_2_4_and_14(way):
     """The third rule falls with (t8, t3) and (t7, t1); with the same state, or the same date, it still holds."""
     growing, evolution = grown(TAX.slice(0, 7))
-    assert evolution.denying.ledger.counted == (way == "counted")
+    assert evolution.denials.ledger.counted == (way == "counted")
     holding = [r.rule for r in evolution.rules]
     third = canonical(parse(PHI_3))
     assert any(implies(rule, third) for rule in holding)
@@ -154,12 +154,12 @@ def test_compacting_again_and_again(way):
 def test_counting_gives_way_to_indexes(monkeypatch):
     """A table that grows is judged again."""
     growing, evolution = grown(TAX.slice(0, 4))
-    assert evolution.denying.ledger.counted
+    assert evolution.denials.ledger.counted
     monkeypatch.setattr(module, "FEW_ROWS", 0)
     monkeypatch.setattr(module, "MOST_SECONDS", -1.0)
     taken = growing.take(inserts=TAX.slice(4))
     evolution.apply(growing, taken.inserted, taken.deleted)
-    assert not evolution.denying.ledger.counted
+    assert not evolution.denials.ledger.counted
     evolution._check(growing)
 
 
@@ -209,7 +209,7 @@ def test_more_pairs_than_a_block_holds(index):
     seen = Ledger(cells.slots.words, counted=False)
     seen.begin()
     if index == "kinds":  # of two different rows one is smaller in both columns, so every pair breaks the rule
-        kinds = KindIndex(cells, ["a", "b", "c"], ["a"], unknown=True)
+        kinds = TupleIndex(cells, ["a", "b", "c"], ["a"], unknown=True)
         kinds.take(cells, everything)
         kinds.meet(cells, everything, alive, np.array([[2, 1, 1]], np.uint8), seen)
         expected = rows * (rows - 1)  # each row meets all other kinds, the later ones too

@@ -25,6 +25,7 @@ ORDER = [
     "spark",
     "source",
     "relation",
+    "storage",
     "engine",
     "predicates",
     "evidence",

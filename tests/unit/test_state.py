@@ -10,9 +10,10 @@ import pytest
 
 import rowlaw
 from rowlaw.errors import RowlawError
-from rowlaw.maintain import Laws, state, store
+from rowlaw.maintain import Laws, state
 from rowlaw.maintain.feed import net
 from rowlaw.maintain.stream import Applier, watch_folder
+from rowlaw.storage import store
 from tests.rediscovery import Rediscovery
 
 PEOPLE = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"], "age": [30, 40, 50]})

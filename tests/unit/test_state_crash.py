@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rowlaw.maintain import Laws, dictionary, steps, store
+from rowlaw.maintain import Laws
+from rowlaw.storage import arrays, dictionary, store
 from tests.rediscovery import Rediscovery
 
 
@@ -70,14 +71,14 @@ def test_killed_at_every_step(tmp_path, monkeypatch, sort, name, stride):
             if len(count) > last:
                 raise Killed(step)
 
-        steps.listeners.append(stop)
+        arrays.listeners.append(stop)
         laws = Laws.open(path, evolution=evolution)
         try:
             change = laws.apply(inserts, deletes, batch_id="it")
         except Killed:
             change = None
         finally:
-            steps.listeners.clear()
+            arrays.listeners.clear()
         found = contents(path, evolution)
         if found != old:
             new = new or found

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from rowlaw.errors import RowlawError
-from rowlaw.maintain import steps, store
-from rowlaw.maintain.arrays import FileArray
-from rowlaw.maintain.store import Store
+from rowlaw.storage import arrays, store
+from rowlaw.storage.arrays import FileArray
+from rowlaw.storage.store import Store
 
 
 class Killed(BaseException):
@@ -98,7 +98,7 @@ def test_two_writers_exclude_each_other(state):
     with state.writing(), pytest.raises(RowlawError, match=f"STATE_LOCKED.*process {os.getpid()} is writing"), other.writing():
         pass
     commit(other, 1)
-    code = f"from rowlaw.maintain.store import Store\nwith Store.open({str(state.folder)!r}).writing(): print('in'); input()"
+    code = f"from rowlaw.storage.store import Store\nwith Store.open({str(state.folder)!r}).writing(): print('in'); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "in\n"
         with pytest.raises(RowlawError, match=f"process {process.pid} is writing"), state.writing():
@@ -121,11 +121,11 @@ def test_killed_at_every_step(state):
     """Stopped before each step in turn: the state is the old or the new one, and the same generation can be written after that."""
     names = []
     commit(state, 1)
-    steps.listeners.append(names.append)
+    arrays.listeners.append(names.append)
     try:
         commit(state, 2)
     finally:
-        steps.listeners.clear()
+        arrays.listeners.clear()
     assert len(names) > 10
     number = 2
     for last in range(len(names)):
@@ -136,13 +136,13 @@ def test_killed_at_every_step(state):
             if len(count) == last + 1:
                 raise Killed(name)
 
-        steps.listeners.append(stop)
+        arrays.listeners.append(stop)
         try:
             commit(Store.open(state.folder), number + 1)
         except Killed:
             pass
         finally:
-            steps.listeners.clear()
+            arrays.listeners.clear()
         after = Store.open(state.folder)
         assert seen(after) in (number, number + 1)
         if seen(after) == number:

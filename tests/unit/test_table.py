@@ -12,13 +12,13 @@ import pytest
 import rowlaw
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws
-from rowlaw.maintain import dictionary as module
-from rowlaw.maintain.dictionary import Dictionary
 from rowlaw.maintain.feed import net
-from rowlaw.maintain.table import GrowingTable
-from rowlaw.maintain.values import Numbers
 from rowlaw.relation import encode
 from rowlaw.source import open_source
+from rowlaw.storage import dictionary as module
+from rowlaw.storage.dictionary import Dictionary
+from rowlaw.storage.table import GrowingTable
+from rowlaw.storage.values import Numbers
 
 
 def growing(table, **options):

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rowlaw.maintain.table import GrowingTable
 from rowlaw.maintain.uniques import Uniques, additional_columns, select_columns
 from rowlaw.relation import encode
 from rowlaw.source import open_source
+from rowlaw.storage.table import GrowingTable
 
 PEOPLE = pa.table({"Name": ["Lee", "Payne", "Lee"], "Phone": [345, 245, 234], "Age": [20, 30, 30]})
 

@@ -13,25 +13,25 @@ from rowlaw.kernels import upkeep as kernels
 from rowlaw.kernels.evidence import SLOTS
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Comparing
-from rowlaw.maintain.label_rows import LabelRows
-from rowlaw.maintain.living import dense
 from rowlaw.rules.model import Column, Nulls
 from rowlaw.rules.outcomes import CODE_BITS, DIFFERENT_CODE, HIGHER_CODE
+from rowlaw.storage.label_rows import LabelRows
+from rowlaw.storage.live_relation import dense
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.living import LivingRelation
-    from rowlaw.maintain.table import GrowingTable
     from rowlaw.relation.relation import Relation
+    from rowlaw.storage.live_relation import LiveRelation
+    from rowlaw.storage.table import GrowingTable
 
 
-def loose_slots(slots: tuple[Slot, ...], nulls: Nulls) -> Slots:
+def detached_slots(slots: tuple[Slot, ...], nulls: Nulls) -> Slots:
     """Slots that are about no relation in particular: their signatures can be read and reversed, and that is all that is asked of them."""
     return Slots(cast("Relation", None), slots, nulls)
 
 
 def column_slots(names: Sequence[str], nulls: Nulls, *, ordered: bool) -> Slots:
     """A slot for each column, which is compared with itself."""
-    return loose_slots(tuple(Slot(Column("s", name), Column("t", name), ordered) for name in names), nulls)
+    return detached_slots(tuple(Slot(Column("s", name), Column("t", name), ordered) for name in names), nulls)
 
 
 class Cells:
@@ -69,7 +69,7 @@ class Cells:
         self._copy: LabelRows | None = None
         if extra is not None:
             every = np.full((len(extra.columns), table.rows), -1, np.int32)
-            every[:, cast("LivingRelation", extra.relation).table_rows] = np.stack(extra.columns)
+            every[:, cast("LiveRelation", extra.relation).table_rows] = np.stack(extra.columns)
             self._copy = LabelRows.of([*self._label_rows.matrix.T, *every])
 
     @cached_property
@@ -128,7 +128,7 @@ class Cells:
             every[relation.table_rows] = codes
             self._copy.replace(len(self.names) + i, every)
 
-    def neighbourly(self, rows: np.ndarray) -> np.ndarray:
+    def sorted_by_similarity(self, rows: np.ndarray) -> np.ndarray:
         """Rows in an order in which neighbours are alike: by the columns of fewest values first.
 
         That of all rows is kept, and rows that came since follow in an order of their own: it makes comparing quicker, nothing else.

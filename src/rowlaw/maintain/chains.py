@@ -25,7 +25,7 @@ from rowlaw.kernels import chains as kernels
 from rowlaw.rules.model import Op
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.storage.store import Reader, Writer
 
 DIRECT = 1024  # rows up to which a new one is put straight into its chain
 RECENT = 16  # one in so many rows may wait outside the large chains

@@ -22,8 +22,8 @@ from rowlaw.discovery.denial import Denials, discover_denials
 from rowlaw.engine.local.rows import RowEngine
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.kernels import hitting_edges, hitting_refine
-from rowlaw.maintain.cells import Cells, loose_slots
-from rowlaw.maintain.first import RecordingEngine, check_complete
+from rowlaw.maintain.cells import Cells, detached_slots
+from rowlaw.maintain.initial import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Prover
 from rowlaw.maintain.rulebook import pack_predicate, read_predicate
@@ -37,9 +37,9 @@ from rowlaw.spark.jobs import cores
 from rowlaw.stopping import NEVER
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
-    from rowlaw.maintain.table import GrowingTable
     from rowlaw.relation.relation import Relation
+    from rowlaw.storage.store import Reader, Writer
+    from rowlaw.storage.table import GrowingTable
 
 FEW_ROWS = 4096  # living rows up to which all pairs are always counted
 ONE_IN = 100  # part of the rows that a batch is expected to bring, where the two ways are compared
@@ -62,7 +62,7 @@ class Changed:
 
 
 @dataclass
-class Denying:
+class MaintainedDenials:
     """All minimal denial constraints of a table, as sets of atoms (``sets``: one of each two that exchange ``s`` and ``t``).
 
     ``edges[k]`` is the edge of signature k of the ledger.
@@ -96,25 +96,25 @@ class Denying:
         counted: bool | None = None,
         progress: Progress | None = None,
         deadline: Deadline | None = None,
-    ) -> tuple[Denying, Denials]:
+    ) -> tuple[MaintainedDenials, Denials]:
         """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
         cheaper."""
         engine, limit = RecordingEngine(table.relation(), nulls), deadline or Deadline()
         found = discover_denials(engine, space, error=error, progress=progress, deadline=limit)
         check_complete(limit, found.partial)
-        atoms = Atoms(loose_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
+        atoms = Atoms(detached_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
         cells = Cells(atoms.slots, table)
-        made = Denying(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
+        made = MaintainedDenials(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
         made._wanted = counted
         if counted is None:
             counted = error > 0 or made._counting_pays(table)
         if counted or error > 0:
             if found.all_pairs:
-                made.ledger.tell(found.evidence.signatures, found.evidence.counts, atoms.slots)
-                cells.neighbourly(np.arange(cells.rows))  # now rather than with the first batch
+                made.ledger.add_known(found.evidence.signatures, found.evidence.counts, atoms.slots)
+                cells.sorted_by_similarity(np.arange(cells.rows))  # now rather than with the first batch
             else:
                 made.ledger.meet(cells, np.flatnonzero(table.alive), np.zeros(0, np.int64))
-                made.ledger.settle(1)
+                made.ledger.end_batch(1)
             made._note_edges()
         else:
             made._find_witnesses(table, found.evidence.signatures, engine.table_pairs)
@@ -135,15 +135,15 @@ class Denying:
         slots, alive = self.atoms.slots, np.asarray(table.alive)
         self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
         self.edges = self.atoms.edges(self.ledger.signatures)
-        self.ledger.tell(signatures, None, slots)
-        self.ledger.see_pairs(self.cells, *pairs.T)
+        self.ledger.add_known(signatures, None, slots)
+        self.ledger.compare_pairs(self.cells, *pairs.T)
         self.ledger.sample(self.cells, np.flatnonzero(alive))
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
         self._note_edges()
-        lost = self.ledger.forget_hearsay()
+        lost = self.ledger.drop_unwitnessed()
         if len(lost):
-            self._converse(table, alive)
+            self._search_and_validate(table, alive)
         self.prover.prepare(self.ops(self.sets), max(1, table.living // ONE_IN), alive)
 
     # Batches
@@ -155,7 +155,7 @@ class Denying:
         alive = np.asarray(table.alive)
         stayed = table.living - len(inserted)
         if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
-            fresh, _ = Denying.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._wanted)
+            fresh, _ = MaintainedDenials.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._wanted)
             self.atoms, self.cells, self.ledger, self.sets = fresh.atoms, fresh.cells, fresh.ledger, fresh.sets
             self.edges, self.prover, self.judged_at = fresh.edges, fresh.prover, fresh.judged_at
             return self._changed(before, _NOTHING, _NOTHING)
@@ -179,12 +179,12 @@ class Denying:
     def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges that came with new rows, and a pair for each."""
         known = self.ledger.holds
-        self.ledger.begin()
+        self.ledger.begin_batch()
         if self.ledger.counted:
             there = alive.copy()
             there[inserted] = False
             self.ledger.meet(self.cells, inserted, np.flatnonzero(there))
-            fresh = self.ledger.settle(1)
+            fresh = self.ledger.end_batch(1)
             self._note_edges()
             self._refine(known, fresh)
             return self._edges_of(fresh)
@@ -206,22 +206,22 @@ class Denying:
     def _delete(self, table: GrowingTable, alive: np.ndarray, deleted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges that went with rows, and a pair of each."""
         if self.ledger.counted:
-            self.ledger.begin()
+            self.ledger.begin_batch()
             self.ledger.meet(self.cells, deleted, np.flatnonzero(alive))
-            gone = self.ledger.settle(-1)
+            gone = self.ledger.end_batch(-1)
             self._note_edges()
             if len(gone):
                 self._search()
             return self._edges_of(gone)
         before = self.ledger.shown(np.arange(len(self.ledger)))
-        lost = self.ledger.bury(alive)
+        lost = self.ledger.drop_deleted(alive)
         if not len(lost):
             return _NOTHING
-        self._converse(table, alive)
+        self._search_and_validate(table, alive)
         gone = lost[~self.ledger.holds[lost]]
         return self.edges[gone], before[gone]
 
-    def _converse(self, table: GrowingTable, alive: np.ndarray) -> None:
+    def _search_and_validate(self, table: GrowingTable, alive: np.ndarray) -> None:
         """Search, and have what it proposes, besides the rules there are, proven or refuted by all rows, until nothing is refuted."""
         proof, proven = Proof(), [self.sets]
         self._search()
@@ -262,7 +262,7 @@ class Denying:
             pairs = np.concatenate(broken)
             alone = pairs[:, 0] == pairs[:, 1]  # a row that breaks a rule about single rows does so beside any other
             pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
-            self.ledger.see_pairs(self.cells, *pairs.T)
+            self.ledger.compare_pairs(self.cells, *pairs.T)
         return sets[[not len(found) for found in answers]]
 
     @property
@@ -355,12 +355,14 @@ class Denying:
         self.prover.save(writer.under("indexes"))
 
     @staticmethod
-    def load(reader: Reader, table: GrowingTable) -> Denying:
+    def load(reader: Reader, table: GrowingTable) -> MaintainedDenials:
         facts = reader.json("facts")
         space = tuple(map(read_predicate, facts["space"]))
         atoms = Atoms.of(cast("Relation", None), space, facts["nulls"])
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
-        made = Denying(space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"])
+        made = MaintainedDenials(
+            space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"]
+        )
         made._wanted = facts["wanted"]
         made.prover.load(reader.under("indexes"))
         return made

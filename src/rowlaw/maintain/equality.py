@@ -1,6 +1,6 @@
 """Indexes of rows by values: which rows that came before agree with a row on some columns (IncDC section 7, equality indexes).
 
-Beyond the paper: an index may be of several columns, and a :class:`KindIndex` finds one row of each *kind*, which is enough to know
+Beyond the paper: an index may be of several columns, and a :class:`TupleIndex` finds one row of each *kind*, which is enough to know
 whether a rule that speaks of nothing else is broken.
 """
 
@@ -13,12 +13,12 @@ import numpy as np
 
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
-from rowlaw.maintain.label_rows import spare
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT
+from rowlaw.storage.label_rows import spare
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.storage.store import Reader, Writer
 
 SORTED = 256  # rows for which it pays to have those of one group together
 _FIRST = 256  # places of a new table
@@ -83,14 +83,14 @@ class EqualityIndex:
             self.table, self.saved = larger, None
         self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._room)
 
-    def neighbourly(self, cells: Cells, rows: np.ndarray) -> np.ndarray:
+    def sorted_by_similarity(self, cells: Cells, rows: np.ndarray) -> np.ndarray:
         """Rows in an order in which those of one group are near each other: what they meet is then at hand."""
         rows = np.asarray(rows, np.int64)
         return rows[np.argsort(cells.matrix[rows, self.columns[0]])] if len(self.columns) and len(rows) > SORTED else rows
 
     def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         """See each of ``rows`` with all living rows that came before it and agree with it."""
-        rows = self.neighbourly(cells, rows)
+        rows = self.sorted_by_similarity(cells, rows)
         ledger.see(cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages))
 
     def meet_all(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
@@ -117,7 +117,7 @@ class EqualityIndex:
             assert found == np.flatnonzero(equal)[::-1].tolist()
 
 
-class KindIndex:
+class TupleIndex:
     """One row of each kind, by group: *kinds* are rows that agree on all ``columns`` of a rule, groups those that agree on its ``equal``
     ones.
 
@@ -141,9 +141,9 @@ class KindIndex:
         return {"kinds": self.kinds.save(writer.under("kinds")), "groups": self.groups.save(writer.under("groups"))}
 
     @staticmethod
-    def load(reader: Reader, facts: Mapping[str, Any], cells: Cells, *, unknown: bool) -> KindIndex:
+    def load(reader: Reader, facts: Mapping[str, Any], cells: Cells, *, unknown: bool) -> TupleIndex:
         """What was saved; rows that came since are to be taken in."""
-        made = KindIndex(cells, (), (), unknown=unknown)
+        made = TupleIndex(cells, (), (), unknown=unknown)
         made.kinds = EqualityIndex.load(reader.under("kinds"), facts["kinds"], cells, unknown=False)
         made.groups = EqualityIndex.load(reader.under("groups"), facts["groups"], cells, unknown=unknown)
         return made
@@ -158,7 +158,7 @@ class KindIndex:
     def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, rules: np.ndarray, ledger: Ledger) -> None:
         """See each of ``rows`` with as many living rows as it takes to know whether it breaks one of the rules, which are given as the
         outcomes they accept in each slot, and are about these columns."""
-        rows = self.groups.neighbourly(cells, rows)
+        rows = self.groups.sorted_by_similarity(cells, rows)
         used = np.flatnonzero((rules != ANY).any(axis=0))
         used = used[np.argsort((rules[:, used] == EQUAL_BIT).all(axis=0), kind="stable")]  # rows of a group agree: look at that last
         about = (cells.how.left[used], cells.how.right[used], np.ascontiguousarray(rules[:, used]))

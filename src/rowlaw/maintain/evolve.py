@@ -1,8 +1,8 @@
 """Rules of all kinds that follow a table: what a state asks for (see :mod:`rowlaw.maintain.protocol`).
 
 >>> import pyarrow as pa
->>> from rowlaw.maintain.protocol import Evolved, Happenings, Law, Part, UpkeepOptions, Witness, read_law
->>> from rowlaw.maintain.table import GrowingTable
+>>> from rowlaw.maintain.protocol import UpkeepOptions
+>>> from rowlaw.storage.table import GrowingTable
 >>> from rowlaw.relation import encode
 >>> from rowlaw.source import open_source
 >>> table = GrowingTable.of(encode(open_source(pa.table({"zip": [1, 1, 2], "city": ["Ulm", "Ulm", "Bonn"]}))))
@@ -17,120 +17,114 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.dependencies import discover_dependencies
 from rowlaw.discovery.rank import Rank, rank, same_column_evidence
 from rowlaw.discovery.together import Dependency, listed
 from rowlaw.discovery.trivial import trivial_sets
 from rowlaw.discovery.vacuous import not_vacuous, sets_not_vacuous
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.maintain.denials import Changed, Denying
-from rowlaw.maintain.depending import Depending
-from rowlaw.maintain.first import check_complete, first_dependencies
-from rowlaw.maintain.judging import Judge, View
-from rowlaw.maintain.living import known_rows
-from rowlaw.maintain.protocol import Evolved, Happenings, Law, Part, UpkeepOptions, Witness, read_law
-from rowlaw.maintain.rulebook import Terms
-from rowlaw.maintain.together import Together
+from rowlaw.maintain.denials import Changed, MaintainedDenials
+from rowlaw.maintain.dependencies import MaintainedDependencies, ToleratedDependencies
+from rowlaw.maintain.initial import initial_dependencies
+from rowlaw.maintain.listing import EvidenceView, Listing, Scorer
+from rowlaw.maintain.protocol import ChangedRules, DependencyPart, Evolved, Law, Part, UpkeepOptions, Witness, to_rule
+from rowlaw.maintain.rulebook import LazyRule, LazyRules, Terms
 from rowlaw.maintain.uniques import Uniques
-from rowlaw.maintain.writing import Unwritten, Written
 from rowlaw.predicates.space import ORDERED_TYPES, SpaceOptions, predicate_space
 from rowlaw.progress import Progress
 from rowlaw.relation.known import KnownRows
 from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.implication import minimal
-from rowlaw.rules.model import Column, Denial, Key, Kind, Rule
+from rowlaw.rules.model import Column, Denial, Kind, Rule
 from rowlaw.rules.outcomes import ANY
+from rowlaw.storage.live_relation import known_rows
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
-    from rowlaw.maintain.table import GrowingTable
+    from rowlaw.storage.store import Reader, Writer
+    from rowlaw.storage.table import GrowingTable
 
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
 
 _SPACE = ("columns", "operators_of", "cross", "overlap", "order_strings", "single_row", "constants", "predicates")  # as they are saved
 
-
-@dataclass
-class Parts:
-    """What keeps the rules of each kind current; ``tolerant``: laws with exceptions, which are discovered anew after each batch."""
-
-    names: tuple[str, ...]  # of all columns
-    denying: Denying | None = None
-    uniques: Uniques | None = None
-    depending: Depending | None = None
-    tolerant: list[Dependency] | None = None
+# Names of parts in a state, and what reads each. Denial constraints come last: which of them are listed depends on the others.
+PARTS: dict[str, type[Part]] = {
+    "tolerated": ToleratedDependencies,
+    "uniques": Uniques,
+    "dependencies": MaintainedDependencies,
+    "denials": MaintainedDenials,
+}
 
 
 class Evolution:
     """Rules that follow a table. The predicate space is that of the table they were first discovered on."""
 
-    def __init__(self, options: UpkeepOptions, parts: Parts, judge: Judge, table: GrowingTable) -> None:
+    def __init__(self, options: UpkeepOptions, parts: Mapping[str, Part], scorer: Scorer, table: GrowingTable) -> None:
         self.options = options
-        self.denying, self.uniques, self.depending = parts.denying, parts.uniques, parts.depending
-        self.tolerant = parts.tolerant
-        kept: dict[str, Part | None] = {"denials": parts.denying, "uniques": parts.uniques, "dependencies": parts.depending}
-        self._parts = {name: part for name, part in kept.items() if part is not None}
-        self.judge = judge
-        self._denials: dict[Name, Law] = {}  # the rules of the sets of `denying`, all of them
+        self._parts = {name: parts[name] for name in PARTS if name in parts}
+        self.denials = cast("MaintainedDenials | None", parts.get("denials"))
+        self.uniques = cast("Uniques | None", parts.get("uniques"))
+        self._dependency_parts = [cast("DependencyPart", part) for part in self._parts.values() if part is not self.denials]
+        self.scorer = scorer
+        self._denials: dict[Name, Law] = {}  # the rules of the sets of `denials`, all of them
         self._numbers: dict[Name, int] = {}  # what is listed, in its order
         self._given = 0  # numbers so far
-        self.first = Happenings()  # the rules it was created with
-        self._together = Together(parts.names, exact=not options.error)
-        self._names = {name: i for i, name in enumerate(parts.names)}
+        self.first = ChangedRules()  # the rules it was created with
+        self._listing = Listing(table.names, exact=not options.error)
+        self._names = {name: i for i, name in enumerate(table.names)}
         self._table, self._known_rows = table, cast("KnownRows | None", None)
 
     @classmethod
     def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None) -> Self:
         """Discover the rules of the table as it is."""
         limit = deadline or Deadline()
-        parts, judge = Parts(table.names), Judge()
+        parts: dict[str, Part] = {}
+        scorer = Scorer()
         views: dict[bool, tuple[Atoms, EvidenceSet]] = {}
         others: set[Kind] = set(options.kinds) - {"dc"}
         if others and options.error:
-            parts.tolerant = _tolerant(table, options)
+            parts["tolerated"] = ToleratedDependencies.create(table, options)
         elif others:
             sides = None if options.space.order_strings else [name for name in table.names if table.types.get(name) in ORDERED_TYPES]
-            first = first_dependencies(table, others, options.nulls, sides=sides, deadline=limit, progress=progress)
+            first = initial_dependencies(table, others, options.nulls, sides=sides, deadline=limit, progress=progress)
             with progress.phase("evidence"):
-                parts.uniques = Uniques.create(table, options.nulls, quota=options.index_quota, first=first) if "key" in others else None
-                parts.depending = Depending.create(table, others, options.nulls, first, sides) if others - {"key"} else None
+                if "key" in others:
+                    parts["uniques"] = Uniques.create(table, options.nulls, quota=options.index_quota, first=first)
+                if others - {"key"}:
+                    parts["dependencies"] = MaintainedDependencies.create(table, others, options.nulls, first, sides)
         if "dc" in options.kinds:
             space = predicate_space(LocalEngine(table.relation()).statistics, options.space)
-            parts.denying, found = Denying.create(table, space, options.nulls, error=options.error, progress=progress, deadline=limit)
-            views[True] = found.atoms, found.evidence
-            judge.denials = View.of(*views[True])
+            denials, discovered = MaintainedDenials.create(
+                table, space, options.nulls, error=options.error, progress=progress, deadline=limit
+            )
+            parts["denials"] = denials
+            views[True] = discovered.atoms, discovered.evidence
+            scorer.denials = EvidenceView.of(*views[True])
         if others:
             views[False] = same_column_evidence(LocalEngine(table.relation(), options.nulls))
-            judge.others = View.of(*views[False])
-        made = cls(options, parts, judge, table)
+            scorer.others = EvidenceView.of(*views[False])
+        made = cls(options, parts, scorer, table)
         with progress.phase("rank"):
-            made._denials = made._written(parts.denying.chosen) if parts.denying is not None else {}
+            made._denials = made._written(made.denials.chosen) if made.denials is not None else {}
             made.first = made._list_first(views, table.living)
         return made
 
     @property
     def rules(self) -> RuleSet:
         """All rules: those of the first table, the best first, and then those that came later."""
-        named = (NamedRule(f"R{number}", read_law(self._law(name))) for name, number in self._numbers.items())
+        named = (NamedRule(f"R{number}", to_rule(self._law(name))) for name, number in self._numbers.items())
         return RuleSet(tuple(named), self.options.nulls, self._settings)
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
         """The minimal sets of columns that are unique and that two rows could share."""
-        return [key.columns for key in self._keys]
-
-    @property
-    def _keys(self) -> list[Key]:
-        found = [Key(names) for names in self.uniques.minimal] if self.uniques is not None else []
-        return not_vacuous(found, self._known)
+        return [rule.columns for rule in not_vacuous(self.uniques.rules if self.uniques is not None else [], self._known)]
 
     @property
     def _known(self) -> KnownRows:
@@ -162,30 +156,25 @@ class Evolution:
         self._table, self._known_rows = table, None
         all_listed = len(self._numbers) == len(self._denials)
         witnesses: dict[Name, Witness] = {}
-        if self.uniques is not None:
-            self.uniques.apply(table, inserted, deleted)
-        if self.depending is not None:
-            followed = self.depending.apply(table, inserted, deleted)
-            witnesses = {rule: pair or () for found in (followed.removed, followed.added) for rule, pair in found.items()}
-        if self.tolerant is not None and (len(inserted) or len(deleted)):
-            self.tolerant = _tolerant(table, self.options)
+        for part in self._dependency_parts:
+            witnesses.update(part.apply(table, inserted, deleted).items())
         lost: Mapping[Name, Law] = {}
         fresh: Mapping[Name, Law] = {}
-        if self.denying is not None:
-            lost, fresh = self._follow(self.denying.apply(table, inserted, deleted), witnesses)
+        if self.denials is not None:
+            lost, fresh = self._follow(self.denials.apply(table, inserted, deleted), witnesses)
         if set(self.options.kinds) - {"dc"} or not (all_listed and self._known.everything):
             rules, gone = self._listed(), lost
             lost = {name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules}
             fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
         numbers = [self._numbers.pop(name) for name in lost]
-        removed = Happenings(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
+        removed = ChangedRules(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
         return Evolved(self._add(fresh, witnesses, table.living), removed)
 
     def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
         """The denial constraints that went and came."""
-        assert self.denying is not None
+        assert self.denials is not None
         if not self._by_sets:  # sets that are minimal need not be minimal rules: look at all of them
-            before, self._denials = self._denials, self._written(self.denying.chosen)
+            before, self._denials = self._denials, self._written(self.denials.chosen)
             fresh = {name: law for name, law in self._denials.items() if name not in before}
             return {name: law for name, law in before.items() if name not in self._denials}, fresh
         gone = _names(changed.removed)
@@ -200,43 +189,41 @@ class Evolution:
 
     @property
     def _dependencies(self) -> list[Dependency]:
-        if self.tolerant is not None:
-            return self.tolerant
-        laws = not_vacuous(list(self.depending.laws.values()), self._known) if self.depending is not None else []
-        return [*self._keys, *laws]
+        rules = [rule for part in self._dependency_parts for rule in part.rules]
+        return rules if self.options.error else not_vacuous(rules, self._known)
 
     def _listed(self) -> dict[Name, Law]:
         """What is to be listed: no law twice, none that others imply, and none that no rows could break."""
         names = self._breakable()
         if not set(self.options.kinds) - {"dc"}:
             return {name: self._denials[name] for name in names}
-        changed = self._together.update(self._dependencies)
-        news = self._together.denials(names, self._by_column(names), changed, lambda name: cast("Denial", read_law(self._denials[name])))
-        return {**{rule: rule for rule in self._together.dependencies}, **{name: self._denials[name] for name in news}}
+        changed = self._listing.update(self._dependencies)
+        news = self._listing.denials(names, self._by_column(names), changed, lambda name: cast("Denial", to_rule(self._denials[name])))
+        return {**{rule: rule for rule in self._listing.dependencies}, **{name: self._denials[name] for name in news}}
 
     def _breakable(self) -> list[Name]:
         """The denial constraints that some rows could break."""
         names = list(self._denials)
-        if self.denying is None or not names or self._known.everything:
+        if self.denials is None or not names or self._known.everything:
             return names
         if not self._by_sets:
-            rules = {read_law(law): name for name, law in self._denials.items()}
+            rules = {to_rule(law): name for name, law in self._denials.items()}
             return [rules[rule] for rule in not_vacuous(list(rules), self._known)]
-        kept = sets_not_vacuous(self.denying.atoms.slots.slots, self.denying.ops(self._sets(names)), self._known)
+        kept = sets_not_vacuous(self.denials.atoms.slots.slots, self.denials.ops(self._sets(names)), self._known)
         return [names[i] for i in np.flatnonzero(kept)]
 
     def _by_column(self, names: Sequence[Name]) -> np.ndarray:
         """For each denial constraint the outcomes it accepts in each column, as far as it compares a column with itself."""
         found = np.full((len(names), len(self._names)), ANY, np.uint8)
         if names and self._by_sets:
-            assert self.denying is not None
-            ops = self.denying.ops(self._sets(names))
-            for i, slot in enumerate(self.denying.atoms.slots.slots):
+            assert self.denials is not None
+            ops = self.denials.ops(self._sets(names))
+            for i, slot in enumerate(self.denials.atoms.slots.slots):
                 if isinstance(slot.right, Column) and slot.left.row != slot.right.row and slot.left.name == slot.right.name:
                     found[:, self._names[slot.left.name]] = ops[:, i]
         else:
             for line, name in zip(found, names, strict=True):
-                for p in cast("Denial", read_law(self._denials[name])).predicates:
+                for p in cast("Denial", to_rule(self._denials[name])).predicates:
                     if p.same_column:
                         line[self._names[p.left.name]] &= int(p.op)
         return found
@@ -254,40 +241,40 @@ class Evolution:
 
         ``trivial``: which of them are true on any table, if that is known.
         """
-        assert self.denying is not None
-        atoms = self.denying.atoms
+        assert self.denials is not None
+        atoms = self.denials.atoms
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
-        later = Unwritten(atoms, sets)
-        found: dict[Name, Written] = {name: Written(later, i) for i, name in enumerate(_names(sets))}
+        later = LazyRules(atoms, sets)
+        found: dict[Name, LazyRule] = {name: LazyRule(later, i) for i, name in enumerate(_names(sets))}
         left_out = trivial if trivial is not None else trivial_sets(atoms, sets)
         return {name: law for (name, law), is_trivial in zip(found.items(), left_out.tolist(), strict=True) if not is_trivial}
 
-    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> Happenings:
+    def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> ChangedRules:
         """List the first rules, the best first."""
         laws = self._listed()
         ranks: dict[Name, Rank] = {}
         for denials_too, view in views.items():
-            mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := read_law(law), Denial) == denials_too}
+            mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := to_rule(law), Denial) == denials_too}
             ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
         best = sorted(laws, key=lambda name: -ranks[name].score)
         supports, scores = [ranks[name].support for name in best], [ranks[name].score for name in best]
-        return Happenings(self._enter(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores)
+        return ChangedRules(self._enter(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores)
 
-    def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> Happenings:
+    def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> ChangedRules:
         """List rules at the end, with their scores."""
-        if self.judge.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
-            assert self.denying is not None
-            scores = self.judge.denials.scores(self.denying.ops(self._sets(list(laws))), living).tolist()
+        if self.scorer.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
+            assert self.denials is not None
+            scores = self.scorer.denials.scores(self.denials.ops(self._sets(list(laws))), living).tolist()
         else:
-            scores = self.judge.scores([read_law(law) for law in laws.values()], living)
+            scores = self.scorer.scores([to_rule(law) for law in laws.values()], living)
         shown = [witnesses.get(name, ()) for name in laws]
-        return Happenings(self._enter(laws), list(laws.values()), shown, self._error, scores=scores)
+        return ChangedRules(self._enter(laws), list(laws.values()), shown, self._error, scores=scores)
 
     @property
     def _by_sets(self) -> bool:
         """Whether denial constraints go by the sets of atoms that they are."""
-        return self.denying is not None and self.denying.atoms.weak
+        return self.denials is not None and self.denials.atoms.weak
 
     @property
     def _error(self) -> float | None:
@@ -319,17 +306,16 @@ class Evolution:
                 "error": self.options.error,
                 "space": [space.get(name) for name in _SPACE],
                 "given": self._given,
+                "parts": list(self._parts),
             },
         )
         self._save_list(writer)
-        if self.denying is not None:
-            names = _names(self.denying.chosen) if self._by_sets else ()
+        if self.denials is not None:
+            names = _names(self.denials.chosen) if self._by_sets else ()
             writer.array("trivial", np.array([name not in self._denials for name in names], bool))
-        self.judge.save(writer.under("judge"))
+        self.scorer.save(writer.under("scorer"))
         for name, part in self._parts.items():
             part.save(writer.under(name))
-        if self.tolerant is not None:
-            writer.json("tolerant", [Terms().pack(rule) for rule in self.tolerant])
 
     def _save_list(self, writer: Writer) -> None:
         """The list in its order: denial constraints by their names, which are sets or texts, other rules packed."""
@@ -348,22 +334,16 @@ class Evolution:
         columns = chosen.pop("columns")
         space = SpaceOptions.of(columns=None if columns is None else tuple(columns), **chosen)
         options = UpkeepOptions(tuple(saved["kinds"]), saved["nulls"], saved["error"], space)
-        parts = Parts(table.names)
-        parts.denying = Denying.load(reader.under("denials"), table) if "dc" in options.kinds else None
-        if options.error and set(options.kinds) - {"dc"}:
-            parts.tolerant = [cast("Dependency", Terms().read(packed)) for packed in reader.json("tolerant")]
-        else:
-            parts.uniques = Uniques.load(reader.under("uniques"), table) if "key" in options.kinds else None
-            parts.depending = Depending.load(reader.under("dependencies"), table) if {"fd", "od"} & set(options.kinds) else None
-        judge = Judge.load(
-            reader.under("judge"), parts.denying.atoms.slots if parts.denying is not None else None, table.names, options.nulls
-        )
-        made = cls(options, parts, judge, table)
+        parts = {name: cast("Part", PARTS[name].load(reader.under(name), table)) for name in saved["parts"]}
+        denials = cast("MaintainedDenials | None", parts.get("denials"))
+        slots = denials.atoms.slots if denials is not None else None
+        scorer = Scorer.load(reader.under("scorer"), slots, table.names, options.nulls)
+        made = cls(options, parts, scorer, table)
         made._given = saved["given"]
         made._load_list(reader)
-        if parts.denying is not None:
-            made._denials = made._written(parts.denying.chosen, reader.array("trivial"))
-        made._together.restore(made._dependencies if set(options.kinds) - {"dc"} else (), made._breakable, made._numbers)
+        if denials is not None:
+            made._denials = made._written(denials.chosen, reader.array("trivial"))
+        made._listing.restore(made._dependencies if set(options.kinds) - {"dc"} else (), made._breakable, made._numbers)
         return made
 
     def _load_list(self, reader: Reader) -> None:
@@ -378,21 +358,12 @@ class Evolution:
         alive = np.asarray(table.alive)
         for part in self._parts.values():
             part._check(alive)
-        if self.denying is not None:
-            assert set(self._written(self.denying.chosen)) == set(self._denials)
-        rules = not_vacuous([read_law(law) for law in self._denials.values()], self._known)
+        if self.denials is not None:
+            assert set(self._written(self.denials.chosen)) == set(self._denials)
+        rules = not_vacuous([to_rule(law) for law in self._denials.values()], self._known)
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)
-        assert {read_law(self._law(name)) for name in self._numbers} == set(rules)
-
-
-def _tolerant(table: GrowingTable, options: UpkeepOptions) -> list[Dependency]:
-    """Dependencies that hold but for a share of the rows: how many rows that is depends on all of them."""
-    engine = LocalEngine(table.relation(), options.nulls)
-    kinds = [kind for kind in options.kinds if kind != "dc"]
-    found = discover_dependencies(engine, kinds, error=options.error, order_strings=options.space.order_strings)
-    check_complete(Deadline(), found.partial)
-    return found.rules
+        assert {to_rule(self._law(name)) for name in self._numbers} == set(rules)
 
 
 def _names(sets: np.ndarray) -> list[bytes]:

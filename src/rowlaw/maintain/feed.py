@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.batch import Batch, read_batch
-from rowlaw.maintain.table import GrowingTable
 from rowlaw.relation import encode
 from rowlaw.source import FrameSource
 from rowlaw.source.coerce import numbered
 from rowlaw.source.read import read_source
+from rowlaw.storage.batch import Batch, read_batch
+from rowlaw.storage.table import GrowingTable
 
 # What feeds write: Delta and Iceberg change data, Debezium, Flink.
 INSERT = ("insert", "i", "+i", "+", "c", "r")

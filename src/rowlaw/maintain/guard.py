@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.engine.local.rows import Part, RowEngine
-from rowlaw.maintain.batch import Batch
-from rowlaw.maintain.table import GrowingTable
 from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Rule
+from rowlaw.storage.batch import Batch
+from rowlaw.storage.table import GrowingTable
 
 
 def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.ndarray:

@@ -16,8 +16,8 @@ from rowlaw.kernels import upkeep as kernels
 from rowlaw.kernels.evidence import NARROW
 from rowlaw.kernels.upkeep import Layout, Pages
 from rowlaw.maintain.cells import Cells
-from rowlaw.maintain.living import dense
 from rowlaw.spark.jobs import DriverThreads, cores
+from rowlaw.storage.live_relation import dense
 
 WITNESSES = 4  # pairs kept for a signature: one row in a hundred gone takes all four of one in a million
 THREAD_PAIRS = 4_000_000  # pairs that are worth a second thread
@@ -81,7 +81,7 @@ class Ledger:
         self._complete(slots)
         return places
 
-    def tell(self, signatures: np.ndarray, counts: np.ndarray | None, slots: Slots) -> None:
+    def add_known(self, signatures: np.ndarray, counts: np.ndarray | None, slots: Slots) -> None:
         """Take in what somebody else found out: ``counts`` of all pairs, or that the signatures are true."""
         places = self.note(signatures, slots)
         if counts is not None:
@@ -89,7 +89,7 @@ class Ledger:
         else:
             self._known[places] = True
 
-    def forget_hearsay(self) -> np.ndarray:
+    def drop_unwitnessed(self) -> np.ndarray:
         """From now on only pairs count. The places of signatures that have none."""
         before = self.holds
         self._known[:] = False
@@ -110,7 +110,7 @@ class Ledger:
 
     _mirrored = 0
 
-    def begin(self) -> None:
+    def begin_batch(self) -> None:
         """Start counting the pairs of a batch."""
         self.pages.tally[: len(self)] = 0
         if self.counted:
@@ -121,7 +121,7 @@ class Ledger:
         self.pages = Pages(*pages)
         self._complete(slots)
 
-    def see_pairs(self, cells: Cells, s_rows: np.ndarray, t_rows: np.ndarray) -> None:
+    def compare_pairs(self, cells: Cells, s_rows: np.ndarray, t_rows: np.ndarray) -> None:
         """See given pairs of rows."""
         s_rows, t_rows = np.ascontiguousarray(s_rows, np.int64), np.ascontiguousarray(t_rows, np.int64)
         self.compared += len(s_rows)
@@ -133,12 +133,12 @@ class Ledger:
             return
         random = np.random.default_rng(0)
         for _ in range(PARTNERS):
-            self.see_pairs(cells, rows, np.roll(rows, int(random.integers(1, len(rows)))))
+            self.compare_pairs(cells, rows, np.roll(rows, int(random.integers(1, len(rows)))))
         columns, orders = cells.matrix.shape[1], cells.orders(rows)
         shown = np.count_nonzero(self.pages.held)
         for _ in range(columns):
             for order in islice(orders, columns):
-                self.see_pairs(cells, order[:-1], order[1:])
+                self.compare_pairs(cells, order[:-1], order[1:])
             before, shown = shown, np.count_nonzero(self.pages.held)
             if shown - before < NEIGHBOURS * columns * len(rows):
                 return
@@ -175,8 +175,8 @@ class Ledger:
         s_rows, t_rows = (np.ascontiguousarray(side, np.int64) for side in pairs.T)
         self.see(slots, kernels.take(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows))
 
-    def settle(self, sign: int) -> np.ndarray:
-        """The pairs seen since :meth:`begin` came (1) or went (-1): the places of signatures that appeared or vanished."""
+    def end_batch(self, sign: int) -> np.ndarray:
+        """The pairs seen since :meth:`begin_batch` came (1) or went (-1): the places of signatures that appeared or vanished."""
         n = len(self)
         before = self.counts[:n] > 0
         both = self.pages.tally[:n] + self.pages.tally[:n][self.mirror[:n]]
@@ -190,7 +190,7 @@ class Ledger:
         pairs = np.where(here[:, None], self.pages.pairs[places, 0], self.pages.pairs[mirror, 0, ::-1])
         return np.where((here | there)[:, None], pairs, np.int32(-1))
 
-    def bury(self, alive: np.ndarray) -> np.ndarray:
+    def drop_deleted(self, alive: np.ndarray) -> np.ndarray:
         """Rows are gone: their pairs are no witnesses any more. The places of signatures that have lost all of theirs."""
         n = len(self)
         before = self.holds
@@ -242,7 +242,7 @@ class Ledger:
         if self.counted:
             fresh = Ledger(self.pages.signatures.shape[1], counted=True)
             fresh.meet(cells, np.flatnonzero(alive), np.zeros(0, np.int64))
-            fresh.settle(1)
+            fresh.end_batch(1)
             places = self.note(fresh.signatures, cells.slots)
             expected = np.zeros(len(self), np.int64)
             expected[places] = fresh.counts[: len(fresh)]
@@ -258,7 +258,7 @@ class Ledger:
 def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layout, int]:
     """Rows to compare, each part in an order in which neighbours are alike, and how many tiles the first part has."""
     if len(s_rows) >= SORTED:
-        s_rows, others = cells.neighbourly(s_rows), cells.neighbourly(others)
+        s_rows, others = cells.sorted_by_similarity(s_rows), cells.sorted_by_similarity(others)
     rows = np.concatenate((s_rows, others))
     starts = [*range(0, len(s_rows), S_TILE)]
     own = len(starts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol, Self, get_args, overload
@@ -10,14 +10,15 @@ from typing import Any, NamedTuple, Protocol, Self, get_args, overload
 import numpy as np
 
 from rowlaw.deadline import Deadline
+from rowlaw.discovery.together import Dependency
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.rulebook import Entry, Packed, Rulebook, Terms
-from rowlaw.maintain.store import Reader, Writer
-from rowlaw.maintain.table import GrowingTable
+from rowlaw.maintain.rulebook import Entry, LazyRule, Packed, Rulebook, Terms
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Kind, Nulls, Rule
+from rowlaw.storage.store import Reader, Writer
+from rowlaw.storage.table import GrowingTable
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -48,29 +49,20 @@ class UpkeepOptions:
         return {**found, "chosen": True} if self.rules is not None else found
 
 
-def entries(born: Happenings, batch: int, book: Rulebook) -> Iterator[Entry]:
+def entries(born: ChangedRules, batch: int, book: Rulebook) -> Iterator[Entry]:
     """Rules that were born by a batch, as a rulebook has them."""
     return map(Entry, born.numbers, born.packed(book.terms), repeat(batch), repeat(born.error), born.supports, born.scores)
 
 
-class Unread(Protocol):
-    """A rule that nobody has had to look at yet: see :mod:`rowlaw.maintain.writing`."""
-
-    @property
-    def rule(self) -> Rule: ...
-
-    def packed(self, terms: Terms) -> Packed: ...
-
-
 Witness = tuple[int, int] | tuple[()]
-Law = Rule | Unread
+Law = Rule | LazyRule
 
 
-def read_law(law: Law) -> Rule:
+def to_rule(law: Law) -> Rule:
     return law if isinstance(law, Rule) else law.rule
 
 
-class Happened(NamedTuple):
+class ChangedRule(NamedTuple):
     """A rule that was born or retired, and the pair of rows that shows why, if there is one.
 
     A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is
@@ -83,11 +75,11 @@ class Happened(NamedTuple):
 
     @property
     def rule(self) -> Rule:
-        return read_law(self.law)
+        return to_rule(self.law)
 
 
 @dataclass(frozen=True)
-class Happenings(Sequence[Happened]):
+class ChangedRules(Sequence[ChangedRule]):
     """Many of them, in columns, with what was measured when they were born."""
 
     numbers: Sequence[int] = ()
@@ -101,15 +93,15 @@ class Happenings(Sequence[Happened]):
         return len(self.numbers)
 
     @overload
-    def __getitem__(self, index: int) -> Happened: ...
+    def __getitem__(self, index: int) -> ChangedRule: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Happened]: ...
+    def __getitem__(self, index: slice) -> Sequence[ChangedRule]: ...
 
-    def __getitem__(self, index: int | slice) -> Happened | Sequence[Happened]:
+    def __getitem__(self, index: int | slice) -> ChangedRule | Sequence[ChangedRule]:
         if isinstance(index, slice):
-            return list(map(Happened, self.numbers[index], self.laws[index], self.witnesses[index]))
-        return Happened(self.numbers[index], self.laws[index], self.witnesses[index])
+            return list(map(ChangedRule, self.numbers[index], self.laws[index], self.witnesses[index]))
+        return ChangedRule(self.numbers[index], self.laws[index], self.witnesses[index])
 
     def packed(self, terms: Terms) -> list[Packed]:
         return [terms.pack(law) if isinstance(law, Rule) else law.packed(terms) for law in self.laws]
@@ -118,12 +110,12 @@ class Happenings(Sequence[Happened]):
 class Evolved(NamedTuple):
     """What a batch did to the rules."""
 
-    added: Happenings
-    removed: Happenings
+    added: ChangedRules
+    removed: ChangedRules
 
 
 class Part(Protocol):
-    """What keeps the rules of one kind current. It also has ``create``, ``apply`` and ``load``, whose results differ from kind to kind."""
+    """What keeps the rules of some kinds current. Each class also has a ``create``; that of denial constraints gives their sets too."""
 
     candidates: int  # rules that were proposed during the last batch
     validations: int  # those that all rows had to prove
@@ -139,15 +131,29 @@ class Part(Protocol):
 
     def save(self, writer: Writer) -> None: ...
 
+    @staticmethod
+    def load(reader: Reader, table: GrowingTable) -> Any: ...
+
     def _check(self, alive: np.ndarray) -> None:
         """Assert every invariant."""
+
+
+class DependencyPart(Part, Protocol):
+    """A part for keys, functional dependencies or order compatibilities."""
+
+    @property
+    def rules(self) -> Sequence[Dependency]:
+        """All that hold, also those that no rows could break."""
+
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Mapping[Rule, Witness]:
+        """Follow a batch that the table has taken in; for rules that came or went a pair of rows that shows why, if there is one."""
 
 
 class Evolution(Protocol):
     """Rules that follow a table."""
 
     @property
-    def first(self) -> Happenings:
+    def first(self) -> ChangedRules:
         """The rules it was created with."""
 
     @classmethod

@@ -17,7 +17,7 @@ import numpy as np
 from rowlaw.kernels import links as kernels
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
-from rowlaw.maintain.equality import EqualityIndex, KindIndex
+from rowlaw.maintain.equality import EqualityIndex, TupleIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Order, Plan, Price, Proof, cheapest_keys
 from rowlaw.rules.model import Op
@@ -25,7 +25,7 @@ from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 from rowlaw.spark.jobs import DriverThreads, cores
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.storage.store import Reader, Writer
 
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
 KIND_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
@@ -51,7 +51,7 @@ class Prover:
     def __init__(self, cells: Cells, ledger: Ledger) -> None:
         self.cells, self.ledger = cells, ledger
         self.keys: dict[int, EqualityIndex] = {}
-        self.kinds: dict[tuple[int, int], KindIndex] = {}
+        self.kinds: dict[tuple[int, int], TupleIndex] = {}
         self.chains: dict[tuple[int, int, bool], ChainIndex] = {}  # by two slots, and whether their columns run one way
         self._agreement: Agreement | None = None
         self._kinds_seen: dict[tuple[int, int], tuple[float, float]] = {}
@@ -67,7 +67,7 @@ class Prover:
 
     @property
     def nbytes(self) -> int:
-        found: list[EqualityIndex | KindIndex | ChainIndex] = [*self._indexes, *self.chains.values()]
+        found: list[EqualityIndex | TupleIndex | ChainIndex] = [*self._indexes, *self.chains.values()]
         return sum(index.nbytes for index in found)
 
     def equal(self, ops: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ class Prover:
     def take(self, rows: np.ndarray, relabelled: Collection[str]) -> None:
         """Rows have come; labels of some columns may have changed, and with them the indexes that use them."""
         for index in self._indexes:
-            names = index.kinds.names if isinstance(index, KindIndex) else index.names
+            names = index.kinds.names if isinstance(index, TupleIndex) else index.names
             if not set(names).isdisjoint(relabelled):
                 self.keys = {key: i for key, i in self.keys.items() if i is not index}
                 self.kinds = {kind: i for kind, i in self.kinds.items() if i is not index}
@@ -117,7 +117,7 @@ class Prover:
         return first[known], second[known], np.asarray(rows, np.int64)[known]
 
     @property
-    def _indexes(self) -> list[EqualityIndex | KindIndex]:
+    def _indexes(self) -> list[EqualityIndex | TupleIndex]:
         return [*self.keys.values(), *self.kinds.values()]
 
     def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
@@ -189,7 +189,7 @@ class Prover:
         found = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
         s_rows, t_rows = known[found[:, 0]], found[:, 1]
         good = alive[t_rows] & (t_rows != s_rows)
-        self.ledger.see_pairs(self.cells, s_rows[good], t_rows[good])
+        self.ledger.compare_pairs(self.cells, s_rows[good], t_rows[good])
 
     def batch_seconds(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> float:
         """About how long looking at the pairs of so many new rows would take with indexes."""
@@ -318,10 +318,10 @@ class Prover:
         index.take(self.cells, np.flatnonzero(alive))
         return index
 
-    def kind(self, columns: int, key: int, alive: np.ndarray) -> KindIndex:
+    def kind(self, columns: int, key: int, alive: np.ndarray) -> TupleIndex:
         """The index of kinds for rules about some columns that ask for equality in those of a key, made if there is none."""
         if (columns, key) not in self.kinds:
-            index = KindIndex(self.cells, self._names(columns), self._names(key), unknown=self.cells.slots.unknown)
+            index = TupleIndex(self.cells, self._names(columns), self._names(key), unknown=self.cells.slots.unknown)
             index.take(self.cells, np.flatnonzero(alive))
             self.kinds[columns, key] = index
         return self.kinds[columns, key]
@@ -374,9 +374,9 @@ class Prover:
         for key, saved in facts["keys"]:
             self.keys[key] = EqualityIndex.load(reader.under(f"key-{key:x}"), saved, self.cells, unknown=unknown)
         for columns, key, saved in facts["kinds"]:
-            self.kinds[columns, key] = KindIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
+            self.kinds[columns, key] = TupleIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
         for index in self._indexes:
-            known = index.kinds.rows if isinstance(index, KindIndex) else index.rows
+            known = index.kinds.rows if isinstance(index, TupleIndex) else index.rows
             index.take(self.cells, np.arange(known, self.cells.rows))
         for first, second, along in facts["chains"]:
             chain = self.chains[first, second, along] = ChainIndex(Op.GE, Op.LE if along else Op.GE)

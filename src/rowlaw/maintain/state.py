@@ -15,15 +15,10 @@ import pyarrow as pa
 
 from rowlaw.deadline import Deadline
 from rowlaw.engine.local.statistics import RelationStatistics
-from rowlaw.maintain.arrays import FileArray
-from rowlaw.maintain.batch import Batch
-from rowlaw.maintain.change import Change, rule_changes
 from rowlaw.maintain.guard import guarded
-from rowlaw.maintain.history import BatchRecord, Events, Happening, History, Rows, lines, log, replay, uncollected
+from rowlaw.maintain.history import BatchRecord, Change, Events, History, RawEvent, Rows, lines, log, replay, uncollected
 from rowlaw.maintain.protocol import Evolution, Evolved, UpkeepOptions, entries
 from rowlaw.maintain.rulebook import Rulebook, saved_counts, short
-from rowlaw.maintain.store import Store, Writer
-from rowlaw.maintain.table import GrowingTable, Taken
 from rowlaw.predicates.space import SpaceOptions, compared_columns, predicate_space, predicates_of
 from rowlaw.progress import Progress
 from rowlaw.relation import encode
@@ -31,10 +26,16 @@ from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Kind, Nulls, Predicate
 from rowlaw.source import open_source
 from rowlaw.source.row_ids import RowId, id_columns
+from rowlaw.storage.arrays import FileArray
+from rowlaw.storage.batch import Batch
+from rowlaw.storage.store import Store, Writer
+from rowlaw.storage.table import AppliedRows, GrowingTable
 from rowlaw.violations.check import rule_set
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from rowlaw.maintain.chosen import RuleChange
 
 SNAPSHOT = 2  # the rules are written anew when so many times more events than rules have been written since
 LOGS = ("batches", "events")
@@ -360,7 +361,7 @@ class Laws:
                 with shown.phase("evolve"):
                     evolved = evolution.apply(table, taken.inserted, taken.deleted)
             events = self._record(taken, evolved, batch_id)
-            chosen = rule_changes(evolution, self.rules, self.counts, table) if self.chosen else []
+            chosen = self._rule_changes(evolution)
         if evolution is not None and table.sparse:
             with shown.phase("compact"):
                 evolution.renumber(table, table.compact())
@@ -384,15 +385,23 @@ class Laws:
             _rules=lambda: self.rules,
         )
 
+    def _rule_changes(self, evolution: Evolution | None) -> Sequence[RuleChange]:
+        """What a batch did to chosen rules."""
+        if not self.chosen:
+            return ()
+        from rowlaw.maintain.chosen import rule_changes
+
+        return rule_changes(evolution, self.rules, self.counts, self.table)
+
     @property
     def _snapshot_size(self) -> int:
         return len(self._store.reader.array("rules"))
 
-    def _record(self, taken: Taken, evolved: Evolved | None, batch_id: str | None) -> Events:
+    def _record(self, taken: AppliedRows, evolved: Evolved | None, batch_id: str | None) -> Events:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
         known = len(book.terms)
-        happened: list[Happening] = []
+        happened: list[RawEvent] = []
         if evolved is not None:
             gone, came = evolved.removed, evolved.added
             happened += [("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)]

@@ -19,21 +19,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rowlaw.discovery.together import Dependency
 from rowlaw.kernels import links as kernels
 from rowlaw.kernels.duplicates import agreeing
 from rowlaw.maintain.cells import Cells, column_slots
-from rowlaw.maintain.differing import DifferingPairs
+from rowlaw.maintain.difference_sets import DifferenceSets
 from rowlaw.maintain.equality import EqualityIndex
-from rowlaw.maintain.first import FirstDependencies, first_dependencies
-from rowlaw.rules.model import Nulls
+from rowlaw.maintain.initial import InitialDependencies, initial_dependencies
+from rowlaw.maintain.protocol import Witness
+from rowlaw.rules.model import Key, Nulls, Rule
 from rowlaw.search.bitsets import distinct, members, pack, unpack, without, word_count
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.source.row_ids import naming_only
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
-    from rowlaw.maintain.table import GrowingTable
+    from rowlaw.storage.store import Reader, Writer
+    from rowlaw.storage.table import GrowingTable
 
 Columns = frozenset[int]
 
@@ -113,7 +115,7 @@ class Uniques:
     """The minimal uniques and maximal non-uniques of a table that changes, as sorted tuples of column names.
 
     >>> import pyarrow as pa
-    >>> from rowlaw.maintain.table import GrowingTable
+    >>> from rowlaw.storage.table import GrowingTable
     >>> from rowlaw.relation import encode
     >>> from rowlaw.source import open_source
     >>> people = pa.table({"Name": ["Lee", "Payne", "Lee"], "Phone": [345, 245, 234], "Age": [20, 30, 30]})
@@ -127,7 +129,7 @@ class Uniques:
     ([('Age', 'Name'), ('Age', 'Phone')], [('Age',), ('Name', 'Phone')])
     """
 
-    def __init__(self, cells: Cells, sets: np.ndarray, seen: DifferingPairs, quota: int | None, alive: np.ndarray) -> None:
+    def __init__(self, cells: Cells, sets: np.ndarray, seen: DifferenceSets, quota: int | None, alive: np.ndarray) -> None:
         self.cells, self.sets, self.seen, self.quota = cells, sets, seen, quota
         self.names = cells.names
         self.unknown = cells.slots.unknown
@@ -143,7 +145,7 @@ class Uniques:
         *,
         quota: int | None = None,
         columns: Sequence[str] | None = None,
-        first: FirstDependencies | None = None,
+        first: InitialDependencies | None = None,
     ) -> Uniques:
         """Find the uniques of the table as it is, or take them from what discovery has found.
 
@@ -152,7 +154,7 @@ class Uniques:
         names = columns if columns is not None else [name for name in table.names if name not in naming_only(table.row_id)]
         alive, empty = np.asarray(table.alive), np.zeros((1, word_count(len(names))), np.uint64)
         cells = Cells(column_slots(names, nulls, ordered=False), table)
-        made = Uniques(cells, empty, DifferingPairs.none(cells), quota, alive)
+        made = Uniques(cells, empty, DifferenceSets.none(cells), quota, alive)
         made._discover(table, alive, first)
         made._choose(alive)
         return made
@@ -162,6 +164,11 @@ class Uniques:
         """The minimal uniques, short ones first. One column at least: with less than two rows, each column is one."""
         sets = self.sets if not self._without_pairs else pack([[c] for c in range(len(self.names))], len(self.names))
         return self._named(unpack(sets))
+
+    @property
+    def rules(self) -> list[Dependency]:
+        """The minimal uniques as rules."""
+        return [Key(names) for names in self.minimal]
 
     @property
     def _without_pairs(self) -> bool:
@@ -194,7 +201,7 @@ class Uniques:
         """Take deleted rows into account (Algorithm 6)."""
         self.apply(table, np.zeros(0, np.int64), deleted)
 
-    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> None:
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> dict[Rule, Witness]:
         """Follow a batch that deleted rows and then inserted others."""
         inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
         self.candidates = self.validations = self._compared = 0
@@ -206,6 +213,7 @@ class Uniques:
             self._leave(before)
         if len(inserted):
             self._come(table, alive, inserted)
+        return {}
 
     # Inserts
 
@@ -251,16 +259,16 @@ class Uniques:
     def _leave(self, alive: np.ndarray) -> None:
         before = self.seen.smallest
         # section IV-B: another pair of the same non-unique is most likely beside a row that went
-        gone = [edge for edge, rows in self.seen.bury(alive) if not any(self._still_shown(edge, row, alive) for row in rows)]
+        gone = [edge for edge, rows in self.seen.drop_deleted(alive) if not any(self._still_shown(edge, row, alive) for row in rows)]
         if int(np.count_nonzero(alive)) < 2:
-            self.sets, self.seen = np.zeros((1, self.sets.shape[1]), np.uint64), DifferingPairs.none(self.cells)
+            self.sets, self.seen = np.zeros((1, self.sets.shape[1]), np.uint64), DifferenceSets.none(self.cells)
             self._choose(alive)
         elif gone:
             proven = self.sets
             known = self.seen.smallest
             if len(without(known, before)) or len(without(before, known)):
                 self.sets = minimal_hitting_sets(Hypergraph(known, len(self.names))).all
-            self._converse(alive, proven)
+            self._search_and_validate(alive, proven)
             if not self._covered:
                 self._choose(alive)
 
@@ -279,7 +287,7 @@ class Uniques:
             self.seen.add(out[None, :])
         return len(out) == 2
 
-    def _converse(self, alive: np.ndarray, proven: np.ndarray) -> None:
+    def _search_and_validate(self, alive: np.ndarray, proven: np.ndarray) -> None:
         """Have proposed uniques proven or refuted by all rows, until none is refuted. Those in ``proven`` need no proof."""
         portion, done = PORTION, [proven]
         while True:
@@ -363,7 +371,7 @@ class Uniques:
     def load(reader: Reader, table: GrowingTable) -> Uniques:
         facts = reader.json("facts")
         cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=False), table)
-        seen = DifferingPairs.load(reader, cells)
+        seen = DifferenceSets.load(reader, cells)
         made = Uniques(cells, reader.array("sets").copy(), seen, facts["quota"], np.asarray(table.alive).copy())
         made.indexed = facts["indexed"]
         for column, saved in facts["lists"]:
@@ -377,14 +385,14 @@ class Uniques:
         self.seen.renumber(self.cells, numbers)
         self.lists, self._present = {}, np.asarray(table.alive)
 
-    def _discover(self, table: GrowingTable, alive: np.ndarray, first: FirstDependencies | None = None) -> None:
+    def _discover(self, table: GrowingTable, alive: np.ndarray, first: InitialDependencies | None = None) -> None:
         """Take the uniques that discovery finds; pairs of rows that it looked at show why there are no others."""
         if int(np.count_nonzero(alive)) < 2:
             return
-        found = first or first_dependencies(table, ("key",), self.cells.slots.nulls, columns=self.names)
+        found = first or initial_dependencies(table, ("key",), self.cells.slots.nulls, columns=self.names)
         self.seen.add(found.pairs)
         self.sets = minimal_hitting_sets(Hypergraph(self.seen.smallest, len(self.names))).all
-        self._converse(alive, found.keys)
+        self._search_and_validate(alive, found.keys)
 
     def _check(self, alive: np.ndarray) -> None:
         """Assert every invariant: indexes, coverage, difference sets, and that uniques are minimal and non-uniques maximal."""

@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.arrays import FileArray
-from rowlaw.maintain.steps import step
+from rowlaw.storage.arrays import FileArray, step
 
 FORMAT = 4  # of the folder; another one is not read
 MANIFEST, LOCK, DATA = "manifest.json", "lock", "data"

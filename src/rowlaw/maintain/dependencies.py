@@ -7,57 +7,42 @@ rows are looked up by the prover, as for denial constraints, and what deletes ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rowlaw.deadline import Deadline
+from rowlaw.discovery.dependencies import discover_dependencies
+from rowlaw.discovery.goals import Goal, Goals
+from rowlaw.discovery.together import Dependency
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
 from rowlaw.kernels.differences import holds_any
 from rowlaw.maintain.cells import Cells, column_slots
-from rowlaw.maintain.first import FirstDependencies, first_dependencies
+from rowlaw.maintain.initial import InitialDependencies, check_complete, initial_dependencies
 from rowlaw.maintain.ledger import Ledger
+from rowlaw.maintain.protocol import UpkeepOptions, Witness
 from rowlaw.maintain.prover import Prover
+from rowlaw.maintain.rulebook import Terms
 from rowlaw.maintain.select import Proof
-from rowlaw.rules.model import FunctionalDependency, Kind, Nulls, Op, OrderCompatible
+from rowlaw.rules.model import Kind, Nulls, Op, Rule
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, EQUAL_CODE, HIGHER_CODE, LOWER_CODE
-from rowlaw.search.bitsets import distinct, unpack, word_count
+from rowlaw.search.bitsets import distinct, unpack
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.source.row_ids import naming_only
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
-    from rowlaw.maintain.table import GrowingTable
+    from rowlaw.storage.store import Reader, Writer
+    from rowlaw.storage.table import GrowingTable
 
 COUNTEREXAMPLES = 10  # pairs asked for per broken law: HyOD section V.C
 
-Law = FunctionalDependency | OrderCompatible
 Name = tuple[Target, bytes]
-Witness = tuple[int, int] | None
 
 
-@dataclass
-class Goal:
-    """A target, its minimal edges, and the minimal sets of columns that hit them."""
-
-    target: Target
-    edges: np.ndarray
-    sets: np.ndarray
-
-
-@dataclass
-class Followed:
-    """Laws that went and came, each with a pair of rows that shows why, if there is one."""
-
-    removed: dict[Law, Witness] = field(default_factory=dict)
-    added: dict[Law, Witness] = field(default_factory=dict)
-
-
-class Depending:
+class MaintainedDependencies:
     """The minimal functional dependencies and order compatibilities of a table that changes."""
 
     def __init__(self, kinds: Iterable[Kind], cells: Cells, ledger: Ledger, sides: Collection[str] | None = None) -> None:
@@ -68,49 +53,43 @@ class Depending:
         self.prover = Prover(cells, ledger)
         self.candidates = self.validations = 0  # laws that were proposed during the last batch, and those that all rows had to prove
         self.names = cells.names
-        self.words = word_count(len(self.names))
-        nothing, empty = np.zeros((0, self.words), np.uint64), np.zeros((1, self.words), np.uint64)
-        columns = range(len(self.names))
-        self.goals = [Goal(Target(a), nothing, empty) for a in columns]
-        if "od" in self.kinds:
-            ordered = [c for c in columns if sides is None or self.names[c] in sides]
-            self.goals += [Goal(Target(a, b, down), nothing, empty) for a, b in combinations(ordered, 2) for down in (False, True)]
+        self._goals = Goals(self.names, self.kinds, Deadline(), sides)
+        self.goals, self.words = (*self._goals.first, *self._goals.second), self._goals.words
+        for goal in self.goals:
+            goal.sets = np.zeros((1, self.words), np.uint64)
 
     @staticmethod
     def create(
         table: GrowingTable,
         kinds: Iterable[Kind],
         nulls: Nulls,
-        first: FirstDependencies | None = None,
+        first: InitialDependencies | None = None,
         sides: Collection[str] | None = None,
-    ) -> Depending:
+    ) -> MaintainedDependencies:
         """Find the laws of the table as it is, or take them from what discovery has found."""
-        found = first or first_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls, sides=sides)
+        found = first or initial_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls, sides=sides)
         names = [name for name in table.names if name not in naming_only(table.row_id)]
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
-        made = Depending(kinds, cells, Ledger(cells.slots.words, counted=False), sides)
-        made.ledger.see_pairs(cells, *found.pairs.T)
+        made = MaintainedDependencies(kinds, cells, Ledger(cells.slots.words, counted=False), sides)
+        made.ledger.compare_pairs(cells, *found.pairs.T)
         made._refine(np.arange(len(made.ledger)))
-        made._converse(table, np.asarray(table.alive), found.proven)
+        made._search_and_validate(table, np.asarray(table.alive), found.proven)
         return made
 
     # Laws
 
     @property
-    def laws(self) -> dict[Name, Law]:
+    def rules(self) -> list[Dependency]:
         """All laws of the wanted kinds."""
-        found = {}
-        for goal, sets in self._listed():
-            if ("fd" if goal.target.right < 0 else "od") in self.kinds:
-                for s, columns in zip(sets, unpack(sets), strict=True):
-                    found[goal.target, s.tobytes()] = self._law(goal.target, columns)
-        return found
+        return list(self._laws().values())
 
-    def _law(self, target: Target, columns: Sequence[int]) -> Law:
-        context = tuple(self.names[c] for c in columns)
-        if target.right < 0:
-            return FunctionalDependency(context, self.names[target.left])
-        return OrderCompatible(context, self.names[target.left], self.names[target.right], target.descending)
+    def _laws(self) -> dict[Name, Dependency]:
+        laws: dict[Name, Dependency] = {}
+        for goal, sets in self._listed():
+            if goal.kind in self.kinds:
+                for s, columns in zip(sets, unpack(sets), strict=True):
+                    laws[goal.target, s.tobytes()] = self._goals.rule(goal.target, columns)
+        return laws
 
     def _listed(self) -> list[tuple[Goal, np.ndarray]]:
         """The sets of each goal that say something: an order in a context that determines a side goes without saying (HyOD section III)."""
@@ -125,9 +104,9 @@ class Depending:
 
     # Batches
 
-    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Followed:
-        """Follow a batch that the table has taken in."""
-        before = self.laws
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> dict[Rule, Witness]:
+        """Follow a batch that the table has taken in; for laws that came or went a pair of rows that shows why, if there is one."""
+        before = self._laws()
         self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
         self.cells.append(table)
@@ -140,16 +119,11 @@ class Depending:
             gone = self._delete(table, there)
         if len(inserted):
             came = self._insert(table, alive, inserted)
-        after = self.laws
+        after = self._laws()
         evidence = [(came, self.ledger.shown(came)), (gone, shown[gone])]
-        found = Followed()
-        for name, law in before.items():
-            if name not in after:
-                found.removed[law] = self._witness(name, evidence, (0, 1))
-        for name, law in after.items():
-            if name not in before:
-                found.added[law] = self._witness(name, evidence, (1, 0))
-        return found
+        witnesses: dict[Rule, Witness] = {}
+        witnesses |= {law: self._witness(name, evidence, (0, 1)) for name, law in before.items() if name not in after}
+        return witnesses | {law: self._witness(name, evidence, (1, 0)) for name, law in after.items() if name not in before}
 
     def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
         """The places of signatures that came with new rows."""
@@ -167,7 +141,7 @@ class Depending:
 
     def _delete(self, table: GrowingTable, alive: np.ndarray) -> np.ndarray:
         """The places of signatures that went with rows."""
-        lost = self.ledger.bury(alive)
+        lost = self.ledger.drop_deleted(alive)
         if not len(lost):
             return lost
         proven = {(goal.target, s.tobytes()) for goal in self.goals for s in goal.sets}
@@ -178,10 +152,10 @@ class Depending:
             if any(edge.tobytes() in edges for edge in _edges(goal.target, *went)):
                 goal.edges = minimal_edges(_edges(goal.target, *holds))
                 goal.sets = minimal_hitting_sets(Hypergraph(goal.edges, len(self.names))).all
-        self._converse(table, alive, proven)
+        self._search_and_validate(table, alive, proven)
         return lost[~self.ledger.holds[lost]]
 
-    def _converse(self, table: GrowingTable, alive: np.ndarray, proven: set[Name]) -> None:
+    def _search_and_validate(self, table: GrowingTable, alive: np.ndarray, proven: set[Name]) -> None:
         """Have what the search proposes validated on all rows, until nothing is broken."""
         asking = self._asking(table, alive)
         while True:
@@ -215,7 +189,7 @@ class Depending:
                 found += [(name, pairs.rows) for name, pairs in zip(some, answer, strict=True)]
             broken = [pairs for _, pairs in found if len(pairs)]
             if broken:
-                self.ledger.see_pairs(self.cells, *rows[np.concatenate(broken)].T)
+                self.ledger.compare_pairs(self.cells, *rows[np.concatenate(broken)].T)
             return {name for name, pairs in found if not len(pairs)}
 
         return ask
@@ -281,7 +255,7 @@ class Depending:
             if len(good):
                 s, t = pairs[good[0]].tolist()
                 return (t, s) if target.right >= 0 and outcomes[good[0], target.left] == HIGHER_CODE else (s, t)
-        return None
+        return ()
 
     # Compacting, saving, checking
 
@@ -314,11 +288,11 @@ class Depending:
             writer.array(f"ledger-{name}", array.copy())
 
     @staticmethod
-    def load(reader: Reader, table: GrowingTable) -> Depending:
+    def load(reader: Reader, table: GrowingTable) -> MaintainedDependencies:
         facts = reader.json("facts")
         cells = Cells(column_slots(facts["columns"], facts["nulls"], ordered=facts["ordered"]), table)
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=False)
-        made = Depending(facts["kinds"], cells, ledger, facts["sides"])
+        made = MaintainedDependencies(facts["kinds"], cells, ledger, facts["sides"])
         sets = np.split(reader.array("sets").copy(), np.cumsum(reader.array("numbers"))[:-1])
         edges = np.split(reader.array("edges").copy(), np.cumsum(reader.array("edge-numbers"))[:-1])
         for number, goal in enumerate(made.goals):
@@ -334,6 +308,51 @@ class Depending:
         for goal in self.goals:
             graph = Hypergraph(_edges(goal.target, outcomes, differing), len(self.names))
             assert {s.tobytes() for s in minimal_hitting_sets(graph).all} == {s.tobytes() for s in goal.sets}
+
+
+class ToleratedDependencies:
+    """Dependencies that hold but for a share of the rows. That share depends on all rows, so they are discovered again after each batch."""
+
+    candidates = validations = pairs = nbytes = 0
+
+    def __init__(self, settings: Mapping[str, Any], rules: Sequence[Dependency]) -> None:
+        """``settings`` are arguments of discovery, and the meaning of null."""
+        self.settings, self.rules = dict(settings), list(rules)
+
+    @staticmethod
+    def create(table: GrowingTable, options: UpkeepOptions) -> ToleratedDependencies:
+        """Discover the dependencies of the table as it is."""
+        kinds = [kind for kind in options.kinds if kind != "dc"]
+        settings = {"kinds": kinds, "error": options.error, "order_strings": options.space.order_strings, "nulls": options.nulls}
+        made = ToleratedDependencies(settings, ())
+        made._discover(table)
+        return made
+
+    def _discover(self, table: GrowingTable) -> None:
+        settings = dict(self.settings)
+        found = discover_dependencies(LocalEngine(table.relation(), settings.pop("nulls")), settings.pop("kinds"), **settings)
+        check_complete(Deadline(), found.partial)
+        self.rules = found.rules
+
+    def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> dict[Rule, Witness]:
+        """Follow a batch that the table has taken in. No single pair of rows decides."""
+        if len(inserted) or len(deleted):
+            self._discover(table)
+        return {}
+
+    def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
+        """Nothing here refers to rows."""
+
+    def save(self, writer: Writer) -> None:
+        writer.json("rules", {"settings": self.settings, "rules": [Terms().pack(rule) for rule in self.rules]})
+
+    @staticmethod
+    def load(reader: Reader, table: GrowingTable) -> ToleratedDependencies:  # noqa: ARG004 (as all parts)
+        saved = reader.json("rules")
+        return ToleratedDependencies(saved["settings"], [cast("Dependency", Terms().read(packed)) for packed in saved["rules"]])
+
+    def _check(self, alive: np.ndarray) -> None:
+        """There is nothing beside the rules that could disagree with them."""
 
 
 def _speaking(target: Target, outcomes: np.ndarray) -> np.ndarray:

@@ -23,8 +23,8 @@ from rowlaw.source.row_ids import naming_only
 from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.living import LivingRelation
-    from rowlaw.maintain.table import GrowingTable
+    from rowlaw.storage.live_relation import LiveRelation
+    from rowlaw.storage.table import GrowingTable
 
 
 def check_complete(limit: Deadline, partial: bool) -> None:
@@ -61,7 +61,7 @@ class RecordingEngine(LocalEngine):
     @property
     def table_pairs(self) -> np.ndarray:
         """All of them as rows of the table, ``int64[pairs, 2]``; a row that breaks a rule about single rows does so beside any other."""
-        rows = cast("LivingRelation", self.relation).table_rows.astype(np.int64)
+        rows = cast("LiveRelation", self.relation).table_rows.astype(np.int64)
         pairs = rows[np.concatenate(self.recorded)] if self.recorded else np.zeros((0, 2), np.int64)
         alone = pairs[:, 0] == pairs[:, 1]
         if alone.any():
@@ -70,7 +70,7 @@ class RecordingEngine(LocalEngine):
 
 
 @dataclass(frozen=True, eq=False)
-class FirstDependencies:
+class InitialDependencies:
     """The goals of discovery with all their sets, and pairs of rows of the table, ``int64[pairs, 2]``."""
 
     goals: Goals
@@ -88,7 +88,7 @@ class FirstDependencies:
         return {(goal.target, s.tobytes()) for goal in (*self.goals.first, *self.goals.second) for s in goal.sets}
 
 
-def first_dependencies(
+def initial_dependencies(
     table: GrowingTable,
     kinds: Iterable[Kind],
     nulls: Nulls,
@@ -97,7 +97,7 @@ def first_dependencies(
     sides: Collection[str] | None = None,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
-) -> FirstDependencies:
+) -> InitialDependencies:
     """Find all keys, functional dependencies and order compatibilities of a table as it is, as :func:`rowlaw.discover` does.
 
     ``sides``: the columns that may be a side of an order compatibility; all if not given.
@@ -112,4 +112,4 @@ def first_dependencies(
     check_complete(limit, found.partial)
     if not engine.recorded and relation.rows > 1:  # all pairs were compared: some of them have to be named
         engine.neighbours(names)
-    return FirstDependencies(goals, engine.table_pairs)
+    return InitialDependencies(goals, engine.table_pairs)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.values import Values
 from rowlaw.relation.columns import NULL
+from rowlaw.storage.values import Values
 
 LABELS = (1 << 31) - 1  # labels are below this
 MERGED = 4  # a run is merged with the one before it if that is at most so many times larger
@@ -58,7 +58,7 @@ class Relabelling:
 class Dictionary:
     """Values and labels.
 
-    >>> from rowlaw.maintain.values import Numbers
+    >>> from rowlaw.storage.values import Numbers
     >>> cities = Dictionary()
     >>> labels, relabelled = cities.add(Numbers(np.array([10, 30])))
     >>> cities.find(Numbers(np.array([10, 20, 30]))).tolist() == [cities.labels[0], -1, cities.labels[1]]

@@ -1,30 +1,126 @@
-"""Ranks of rules that come one by one: by what the pairs of the first table said, so that a score never changes."""
+"""Which rules of several kinds are listed, and how they are scored; see :mod:`rowlaw.discovery.together` and ``rank``.
+
+Whether a denial constraint is implied by other rules depends only on those about its columns. So after a batch only the denial
+constraints that are new, or that have all columns of a rule that was added or removed, are tested again. Scores of later rules rest on the
+evidence of the first table, so that a score never changes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.rank import COVERED_EVIDENCE, SHORTEST, WEIGHTS
+from rowlaw.discovery.together import Dependency, Implied, follows_from_one
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.slots import Slots
-from rowlaw.maintain.cells import loose_slots
+from rowlaw.kernels import together as kernels
+from rowlaw.maintain.cells import detached_slots
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
 from rowlaw.rules.outcomes import ANY, accept_encoding
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
     from rowlaw.relation.relation import Relation
+    from rowlaw.storage.store import Reader, Writer
+
+N = TypeVar("N")
+MOST_COLUMNS = 64  # that fit into a word
+
+
+class Listing:
+    """Which dependencies and which denial constraints are listed. ``exact``: the laws hold without exception."""
+
+    def __init__(self, names: Sequence[str], *, exact: bool) -> None:
+        self.exact = exact
+        self._place = {name: i for i, name in enumerate(names)}
+        self._keys: frozenset[Key] = frozenset()
+        self._news: dict[Dependency, bool] = {}  # dependencies: whether keys leave them something to say
+        self._kept: dict[Dependency, None] = {}
+        self._said: dict[object, bool] = {}  # denial constraints: whether dependencies say as much
+
+    def update(self, dependencies: Sequence[Dependency]) -> set[Dependency]:
+        """Take in the dependencies that there are now; those that came into the list or left it."""
+        keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
+        if keys != self._keys:
+            self._keys, self._news = keys, {}
+        implied = Implied(keys if len(keys) < len(dependencies) else ())  # keys are not asked about
+        self._news = {
+            rule: self._news[rule] if rule in self._news else isinstance(rule, Key) or rule.denials[0] not in implied
+            for rule in dependencies
+        }
+        before, self._kept = self._kept, {rule: None for rule, news in self._news.items() if news}
+        return before.keys() ^ self._kept.keys()
+
+    def restore(self, dependencies: Sequence[Dependency], names: Callable[[], Iterable[object]], listed: Container[object]) -> None:
+        """Go on from a list: what is in it is news, and what is not in it was none."""
+        self._keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
+        self._news = {rule: rule in listed for rule in dependencies}
+        self._kept = {rule: None for rule, news in self._news.items() if news}
+        self._said = {name: name not in listed for name in names()} if dependencies else {}
+
+    @property
+    def dependencies(self) -> list[Dependency]:
+        """Those that are listed."""
+        return list(self._kept)
+
+    def masks(self, columns: Iterable[Iterable[str]]) -> np.ndarray:
+        """Sets of columns as lines of booleans."""
+        lines = [[self._place[name] for name in names] for names in columns]
+        found = np.zeros((len(lines), len(self._place)), bool)
+        for line, places in zip(found, lines, strict=True):
+            line[places] = True
+        return found
+
+    def denials(self, names: Sequence[N], ops: np.ndarray, changed: set[Dependency], read: Callable[[N], Denial]) -> list[N]:
+        """The denial constraints that are listed, of all there are: their names, and the outcomes they accept in each column.
+
+        ``changed`` is what :meth:`update` said; ``read`` gives the rule of a name.
+        """
+        if not names:
+            self._said = {}
+            return []
+        stale = np.array([name not in self._said for name in names], bool)
+        for line in self.masks(rule.columns for rule in changed):
+            stale |= (ops[:, line] != ANY).all(axis=1)
+        again = np.flatnonzero(stale).tolist()
+        said: dict[object, bool] = {name: self._said[name] for name in names if name in self._said}
+        if self.exact and len(self._place) <= MOST_COLUMNS:
+            fresh = np.zeros(len(again), bool)
+            kernels.implied(np.ascontiguousarray(ops[again]), *self._laws(), fresh)
+            said.update(zip([names[i] for i in again], fresh.tolist(), strict=True))
+        else:
+            known = Implied(self._kept)
+            said.update((names[i], self._says(read(names[i]), known)) for i in again)
+        self._said = said
+        return [name for name in names if not said[name]]
+
+    def _laws(self) -> tuple[np.ndarray, np.ndarray]:
+        """The dependencies that are listed: the columns that are equal, and the others."""
+        contexts, sides = np.zeros(len(self._kept), np.uint64), np.full((len(self._kept), 3), -1, np.int64)
+        for i, rule in enumerate(self._kept):
+            equal: Sequence[str] = ()
+            match rule:
+                case Key():
+                    equal = rule.columns
+                case FunctionalDependency():
+                    equal, sides[i, 0] = rule.left, self._place[rule.right]
+                case OrderCompatible():
+                    equal, sides[i] = rule.context, (self._place[rule.left], self._place[rule.right], rule.descending)
+            contexts[i] = sum(1 << self._place[name] for name in equal)
+        return contexts, sides
+
+    def _says(self, denial: Denial, known: Implied) -> bool:
+        return denial in known if self.exact else follows_from_one(denial, self._kept)
 
 
 @dataclass(frozen=True)
-class View:
+class EvidenceView:
     """Pairs of operands, and the most frequent evidence about them. ``repeats``: how likely two rows have one value at least, for each
     slot."""
 
@@ -33,7 +129,7 @@ class View:
     repeats: np.ndarray
 
     @staticmethod
-    def of(atoms: Atoms, evidence: EvidenceSet) -> View:
+    def of(atoms: Atoms, evidence: EvidenceSet) -> EvidenceView:
         """What evidence of a relation said."""
         often = np.sort(np.argsort(-evidence.counts, kind="stable")[:COVERED_EVIDENCE])
         slots, relation = atoms.slots, atoms.slots.relation
@@ -42,7 +138,7 @@ class View:
             1 / max(1, relation.column(s.left.name).distinct) if is_same else 0.0 for s, is_same in zip(slots.slots, same, strict=True)
         ]
         kept = EvidenceSet(evidence.signatures[often], evidence.counts[often])
-        return View(loose_slots(slots.slots, slots.nulls), kept, np.array(repeats))
+        return EvidenceView(detached_slots(slots.slots, slots.nulls), kept, np.array(repeats))
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -106,11 +202,11 @@ class View:
 
 
 @dataclass
-class Judge:
+class Scorer:
     """Scores denial constraints by one view and rules of other kinds by another."""
 
-    denials: View | None = None
-    others: View | None = None
+    denials: EvidenceView | None = None
+    others: EvidenceView | None = None
 
     def scores(self, rules: Sequence[Rule], living: int) -> list[float]:
         found = [0.0] * len(rules)
@@ -129,14 +225,14 @@ class Judge:
                     writer.keep_or_array(f"{name}-{part}", array)
 
     @staticmethod
-    def load(reader: Reader, slots: Slots | None, names: Sequence[str], nulls: Nulls) -> Judge:
+    def load(reader: Reader, slots: Slots | None, names: Sequence[str], nulls: Nulls) -> Scorer:
         space = tuple(Predicate(Column("s", name), op, Column("t", name)) for name in names for op in Op)
         of_columns = Slots.of_predicates(cast("Relation", None), space, nulls)
 
-        def view(name: str, about: Slots | None) -> View | None:
+        def view(name: str, about: Slots | None) -> EvidenceView | None:
             if about is None or f"{name}-signatures" not in reader:
                 return None
             evidence = EvidenceSet(reader.array(f"{name}-signatures"), reader.array(f"{name}-counts"))
-            return View(about, evidence, reader.array(f"{name}-repeats"))
+            return EvidenceView(about, evidence, reader.array(f"{name}-repeats"))
 
-        return Judge(view("denials", slots), view("others", of_columns))
+        return Scorer(view("denials", slots), view("others", of_columns))

@@ -20,10 +20,10 @@ from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, descr
 from rowlaw.rules.model import Nulls, TypeClass
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.table import GrowingTable
+    from rowlaw.storage.table import GrowingTable
 
 
-class LivingRelation(Relation):
+class LiveRelation(Relation):
     """Some rows of a growing table with dense codes, each column made when it is first used.
 
     Row ``i`` of the relation is row ``table_rows[i]`` of the table. The table must not change while the relation is in use.

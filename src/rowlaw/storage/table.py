@@ -1,7 +1,7 @@
 """The table of a state: rows come and go, and what is written of a row never changes.
 
 Each column is an array of *labels*, one for every row that ever came: integers in the order of the values, -1 for null. New
-values take labels between old ones (see :mod:`rowlaw.maintain.dictionary`), so indexes over labels stay true. Rows that are gone
+values take labels between old ones (see :mod:`rowlaw.storage.dictionary`), so indexes over labels stay true. Rows that are gone
 are marked; when most rows are, the table is compacted.
 """
 
@@ -17,20 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError, nearest
-from rowlaw.maintain.arrays import FileArray, GrowingArray, MemoryArray
-from rowlaw.maintain.batch import Batch, BatchColumn, read_batch
-from rowlaw.maintain.dictionary import Dictionary, Relabelling, Run, merged
-from rowlaw.maintain.label_rows import LabelRows
-from rowlaw.maintain.living import LivingRelation
-from rowlaw.maintain.matching import matching_rows
-from rowlaw.maintain.store import Reader, Store, Writer
-from rowlaw.maintain.values import Form, Values, form
 from rowlaw.relation.columns import NULL
 from rowlaw.relation.encode import MOST_ROWS
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import TypeClass
 from rowlaw.source.row_ids import CompositeId, RowId, given_id, id_array, id_columns, naming_only, null_ids, row_name
 from rowlaw.source.types import type_class
+from rowlaw.storage.arrays import FileArray, GrowingArray, MemoryArray
+from rowlaw.storage.batch import Batch, BatchColumn, read_batch
+from rowlaw.storage.dictionary import Dictionary, Relabelling, Run, merged
+from rowlaw.storage.label_rows import LabelRows, matching_rows
+from rowlaw.storage.live_relation import LiveRelation
+from rowlaw.storage.store import Reader, Store, Writer
+from rowlaw.storage.values import Form, Values, form
 
 SPARE_ROWS, SPARE_SHARE = 16_384, 0.5  # room for rows to come: so many, or this share of those that are here
 DEAD_SHARE = 0.5  # of the rows: with more of them gone, compacting costs less than dragging them along
@@ -47,7 +46,7 @@ class TableColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+class AppliedRows:
     """The rows that a batch brought and took away, by number."""
 
     inserted: np.ndarray
@@ -91,7 +90,7 @@ class GrowingTable:
         self._dictionaries = list(dictionaries)
         self._forms = [form([c.arrow_type for c in self.columns if c.scale == scale]) for scale in range(len(dictionaries))]
         self._alive: MemoryArray | None = None
-        self._relation: LivingRelation | None = None
+        self._relation: LiveRelation | None = None
         self._label_rows: LabelRows | None = None
         self._kept_rows: tuple[Reader, int] | None = None  # where they are, and how many
         self.compared_names = tuple(c.name for c in self.columns if c.name not in naming_only(self.row_id))
@@ -205,12 +204,12 @@ class GrowingTable:
         at = np.asarray(rows, np.int64)
         return id_array(self.row_id, [self.values(name, self.labels(name)[at]) for name in self.row_id]) if self.row_id else pa.array(at)
 
-    def relation(self, rows: np.ndarray | None = None) -> LivingRelation:
+    def relation(self, rows: np.ndarray | None = None) -> LiveRelation:
         """The living rows (or the rows given) with dense codes; good until the next batch."""
         if rows is not None:
-            return LivingRelation(self, np.asarray(rows, np.int32))
+            return LiveRelation(self, np.asarray(rows, np.int32))
         if self._relation is None:
-            self._relation = LivingRelation(self, np.flatnonzero(self.alive).astype(np.int32))
+            self._relation = LiveRelation(self, np.flatnonzero(self.alive).astype(np.int32))
         return self._relation
 
     def read(self, given: Any, *, deletes: bool = False, **reading: Any) -> Batch:
@@ -243,7 +242,7 @@ class GrowingTable:
         """For each of some rows of a batch, no id twice, the living row that has its id; -1 where none has."""
         return self._matching(self.row_id, batch, rows)
 
-    def take(self, inserts: Any = None, deletes: Any = None) -> Taken:
+    def take(self, inserts: Any = None, deletes: Any = None) -> AppliedRows:
         """Take a batch in: rows go first, then rows come, so a row may be replaced by one of its id.
 
         A batch that does not fit is an error and changes nothing. ``O(b log n)`` for a batch of b rows, and one pass over a column or
@@ -264,7 +263,7 @@ class GrowingTable:
                 alive = self._alive
                 alive.extend(np.ones(len(inserted), bool))
                 alive.change(deleted, False)
-        return Taken(inserted, deleted)
+        return AppliedRows(inserted, deleted)
 
     def _found(self, column: TableColumn, values: pa.Array) -> np.ndarray:
         """The labels of some values, -2 for those that the table has never seen; with null's as the last."""

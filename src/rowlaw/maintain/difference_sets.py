@@ -16,14 +16,14 @@ from rowlaw.maintain.cells import Cells
 from rowlaw.search.bitsets import without, word_count
 
 if TYPE_CHECKING:
-    from rowlaw.maintain.store import Reader, Writer
+    from rowlaw.storage.store import Reader, Writer
 
 ROOM = 1 << 16  # difference sets that are kept, besides the minimal ones
 AT_ONCE = 1 << 18  # pairs compared at a time
 EVERY = 1 << 62  # more comparisons than there can be
 
 
-class DifferingPairs:
+class DifferenceSets:
     """``sets``: ``uint64[sets, words]``, distinct, those of fewest columns first; ``pairs``: ``int32[sets, 2]``, a pair of rows of each."""
 
     def __init__(self, cells: Cells, sets: np.ndarray, pairs: np.ndarray) -> None:
@@ -32,8 +32,8 @@ class DifferingPairs:
         self._smallest: np.ndarray | None = None
 
     @staticmethod
-    def none(cells: Cells) -> DifferingPairs:
-        return DifferingPairs(cells, np.zeros((0, word_count(len(cells.names))), np.uint64), np.zeros((0, 2), np.int32))
+    def none(cells: Cells) -> DifferenceSets:
+        return DifferenceSets(cells, np.zeros((0, word_count(len(cells.names))), np.uint64), np.zeros((0, 2), np.int32))
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -72,7 +72,7 @@ class DifferingPairs:
             keep |= np.isin(_voids(self.sets), _voids(self.smallest))
             self.sets, self.pairs = self.sets[keep], self.pairs[keep]
 
-    def bury(self, alive: np.ndarray) -> list[tuple[np.ndarray, list[int]]]:
+    def drop_deleted(self, alive: np.ndarray) -> list[tuple[np.ndarray, list[int]]]:
         """Give up the sets whose pair is not alive any more; those of them that were minimal, with the deleted rows of their pairs."""
         dead = ~alive[self.pairs].all(axis=1)
         if not dead.any():
@@ -91,8 +91,8 @@ class DifferingPairs:
         writer.array("pairs", self.pairs)
 
     @staticmethod
-    def load(reader: Reader, cells: Cells) -> DifferingPairs:
-        return DifferingPairs(cells, reader.array("differences"), reader.array("pairs"))
+    def load(reader: Reader, cells: Cells) -> DifferenceSets:
+        return DifferenceSets(cells, reader.array("differences"), reader.array("pairs"))
 
     def _check(self, alive: np.ndarray) -> None:
         """Assert that every set is that of its pair, which is alive."""
