@@ -98,9 +98,9 @@ def ways(way):
     kinds, looked at in threads. ``across``: equalities across columns; ``asked``: no index serves anything, and the engine is asked."""
     saved = (
         prover.PAIR,
-        prover.MOST_KINDS,
+        prover.MAX_TUPLE_INDEXES,
         denials.FEW_ROWS,
-        denials.MOST_SECONDS,
+        denials.MAX_SECONDS,
         prover.PLAIN_PAIR,
         prover.CALL,
         prover.FETCH,
@@ -110,13 +110,13 @@ def ways(way):
     sizes = ledger.S_TILE, ledger.T_TILE, equality.SORTED
     ledger.S_TILE, ledger.T_TILE, equality.SORTED = 2, 3, 1  # so that few rows are cut and sorted as many are
     if way != "counted":
-        denials.FEW_ROWS, denials.MOST_SECONDS = 0, -1.0
+        denials.FEW_ROWS, denials.MAX_SECONDS = 0, -1.0
     if way in ("keys", "kinds", "chains", "threads", "across", "asked"):
         prover.PLAIN_PAIR, prover.CALL, prover.FETCH = 1.0, 1e-9, -1.0 if way == "chains" else 1.0
     if way == "across":
         prover.PAIR = -1.0
     if way == "asked":
-        prover.MOST_KINDS = 0
+        prover.MAX_TUPLE_INDEXES = 0
     if way in ("kinds", "chains", "across", "asked"):
         prover.cheapest_keys = lambda wanted, *_: ([], np.ones(len(wanted), bool))
     if way == "threads":
@@ -125,7 +125,7 @@ def ways(way):
         yield
     finally:
         ledger.S_TILE, ledger.T_TILE, equality.SORTED = sizes
-        prover.PAIR, prover.MOST_KINDS, denials.FEW_ROWS, denials.MOST_SECONDS = saved[:4]
+        prover.PAIR, prover.MAX_TUPLE_INDEXES, denials.FEW_ROWS, denials.MAX_SECONDS = saved[:4]
         prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys, prover.THREAD_SECONDS = saved[4:]
 
 

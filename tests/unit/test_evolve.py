@@ -51,7 +51,7 @@ def known(evolution, text):
 def way(request, monkeypatch):
     if request.param == "indexed":
         monkeypatch.setattr(module, "FEW_ROWS", 0)
-        monkeypatch.setattr(module, "MOST_SECONDS", -1.0)
+        monkeypatch.setattr(module, "MAX_SECONDS", -1.0)
         monkeypatch.setattr(prover, "PLAIN_PAIR", 1.0)
     return request.param
 
@@ -156,7 +156,7 @@ def test_counting_gives_way_to_indexes(monkeypatch):
     growing, evolution = grown(TAX.slice(0, 4))
     assert evolution.denials.ledger.counted
     monkeypatch.setattr(module, "FEW_ROWS", 0)
-    monkeypatch.setattr(module, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(module, "MAX_SECONDS", -1.0)
     taken = growing.take(inserts=TAX.slice(4))
     evolution.apply(growing, taken.inserted, taken.deleted)
     assert not evolution.denials.ledger.counted
@@ -210,13 +210,13 @@ def test_more_pairs_than_a_block_holds(index):
     seen.begin()
     if index == "kinds":  # of two different rows one is smaller in both columns, so every pair breaks the rule
         kinds = TupleIndex(cells, ["a", "b", "c"], ["a"], unknown=True)
-        kinds.take(cells, everything)
-        kinds.meet(cells, everything, alive, np.array([[2, 1, 1]], np.uint8), seen)
+        kinds.add_rows(cells, everything)
+        kinds.compare(cells, everything, alive, np.array([[2, 1, 1]], np.uint8), seen)
         expected = rows * (rows - 1)  # each row meets all other kinds, the later ones too
     else:
         keys = EqualityIndex(cells, ["a"], unknown=True)
-        keys.take(cells, everything)
-        keys.meet(cells, everything, alive, seen)
+        keys.add_rows(cells, everything)
+        keys.compare(cells, everything, alive, seen)
         expected = rows * (rows - 1) // 2
     assert expected > BLOCK
     assert seen.pages.tally[: len(seen)].sum() == expected

@@ -53,7 +53,7 @@ class Chains:
         return len(self.starts) - 1
 
     @staticmethod
-    def deal(x: np.ndarray, y: np.ndarray, rows: np.ndarray, strict_x: bool, strict_y: bool) -> Chains:
+    def partition(x: np.ndarray, y: np.ndarray, rows: np.ndarray, strict_x: bool, strict_y: bool) -> Chains:
         """The fewest chains (Algorithm 3, OptIndex). The paper breaks ties of a strict ``x`` the other way, which lets equal values
         follow each other."""
         order = np.lexsort((-y if strict_x else y, x))
@@ -115,7 +115,7 @@ class ChainIndex:
     def build(self, first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> None:
         """Take in rows, given by their values in both columns (labels, which never move)."""
         x, y = (np.asarray(values, np.int64) * turn for values, turn in zip((first, second), self._turned, strict=True))
-        self.main, self.recent = Chains.deal(x, y, np.asarray(rows, np.int64), *self._strict), Chains()
+        self.main, self.recent = Chains.partition(x, y, np.asarray(rows, np.int64), *self._strict), Chains()
 
     def insert(self, first: int, second: int, row: int) -> None:
         """Take in a row."""
@@ -124,7 +124,7 @@ class ChainIndex:
         if part is self.main:
             self._saved = None
         part.insert(x, y, int(row), *self._strict)
-        self._settle()
+        self._merge_recent()
 
     def extend(self, first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> None:
         """Take in rows: few one by one, many dealt out together with those that came of late."""
@@ -134,16 +134,16 @@ class ChainIndex:
             return
         x, y = (np.asarray(values, np.int64) * turn for values, turn in zip((first, second), self._turned, strict=True))
         new = Chains(x, y, np.asarray(rows, np.int64))
-        self.recent = self._dealt(self.recent, new)
-        self._settle()
+        self.recent = self._partitioned(self.recent, new)
+        self._merge_recent()
 
-    def _settle(self) -> None:
+    def _merge_recent(self) -> None:
         if len(self.recent) > max(DIRECT, len(self.main) // RECENT):
-            self.main, self.recent = self._dealt(self.main, self.recent), Chains()
+            self.main, self.recent = self._partitioned(self.main, self.recent), Chains()
 
-    def _dealt(self, *parts: Chains) -> Chains:
+    def _partitioned(self, *parts: Chains) -> Chains:
         x, y, rows = (np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "y", "rows"))
-        return Chains.deal(x, y, rows, *self._strict)
+        return Chains.partition(x, y, rows, *self._strict)
 
     def fits(self, first: int, second: int) -> int | None:
         """The number of the chain that a row of these values would go into; None for a new one."""

@@ -180,11 +180,11 @@ class CountedDenial:
     def _fold(self, table: GrowingTable, rows: np.ndarray) -> None:
         for start in range(0, len(rows), AT_ONCE):
             some = rows[start : start + AT_ONCE]
-            self._room(len(some))
+            self._reserve(len(some))
             assert self.folded is not None
             kernels.fold(self._tuples(table, some), some, self.folded, self.how, self._both)
 
-    def _room(self, more: int) -> None:
+    def _reserve(self, more: int) -> None:
         assert self.folded is not None
         needed = int(self.folded.used[0]) + more
         if needed > len(self.folded.tuples) or LOADED * needed > len(self.folded.table):
@@ -218,10 +218,10 @@ class CountedDenial:
                 self._saved = None
         if self._saved is None and any(name in table.relabelled for name in self.fields):
             self._resize(int(self.folded.used[0]))
-        self._room(len(came))
+        self._reserve(len(came))
         scanned = 0 if int(self.how.equal[0]) else 2 * (len(gone) + len(came)) * int(self.folded.used[0])
         if scanned > SCANNED:
-            return self._counted_again(table, came, gone)
+            return self._recount(table, came, gone)
         samples = [np.empty((SAMPLE, 4), np.int64) for _ in range(2)]
         found = [np.zeros(1, np.int64) for _ in range(2)]
         how, both = self.how, self._both
@@ -232,7 +232,7 @@ class CountedDenial:
         self.violations += new - resolved
         return Counts(self.violations, new, resolved, self._named(table, samples[1][: found[1][0]]), resolved_pairs)
 
-    def _counted_again(self, table: GrowingTable, came: np.ndarray, gone: np.ndarray) -> Counts:
+    def _recount(self, table: GrowingTable, came: np.ndarray, gone: np.ndarray) -> Counts:
         """Let the engine count all rows, before and after rows came."""
         assert self.folded is not None
         kernels.unfold(self._tuples(table, gone), gone, self.folded)

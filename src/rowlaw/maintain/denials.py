@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 FEW_ROWS = 4096  # living rows up to which all pairs are always counted
 ONE_IN = 100  # part of the rows that a batch is expected to bring, where the two ways are compared
 GROWING = 2  # times that indexes may cost more than counting: as the table grows they cost less
-MOST_SECONDS = 4.0  # of counting the pairs of such a batch
+MAX_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
 ONE_SET_IN = 16  # sets that are asked whether they are broken, before refining
@@ -79,7 +79,7 @@ class MaintainedDenials:
     prover: Prover = field(init=False)
     candidates: int = field(init=False, default=0)  # rules that searches proposed during the last batch
     validations: int = field(init=False, default=0)  # rules that all rows had to prove
-    _wanted: bool | None = field(init=False, default=None)
+    _counting_forced: bool | None = field(init=False, default=None)
     _search_seconds: float = field(init=False, default=0.0)  # that the last search took
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class MaintainedDenials:
         atoms = Atoms(detached_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
         cells = Cells(atoms.slots, table)
         made = MaintainedDenials(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
-        made._wanted = counted
+        made._counting_forced = counted
         if counted is None:
             counted = error > 0 or made._counting_pays(table)
         if counted or error > 0:
@@ -113,9 +113,9 @@ class MaintainedDenials:
                 made.ledger.add_known(found.evidence.signatures, found.evidence.counts, atoms.slots)
                 cells.sorted_by_similarity(np.arange(cells.rows))  # now rather than with the first batch
             else:
-                made.ledger.meet(cells, np.flatnonzero(table.alive), np.zeros(0, np.int64))
+                made.ledger.compare_all(cells, np.flatnonzero(table.alive), np.zeros(0, np.int64))
                 made.ledger.end_batch(1)
-            made._note_edges()
+            made._update_edges()
         else:
             made._find_witnesses(table, found.evidence.signatures, engine.table_pairs)
         return made, found
@@ -127,7 +127,7 @@ class MaintainedDenials:
             return True
         rows = max(1, living // ONE_IN)
         seconds = rows * living * PLAIN_PAIR / cores()
-        return seconds < MOST_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
+        return seconds < MAX_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
 
     def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray, pairs: np.ndarray) -> None:
         """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that
@@ -140,7 +140,7 @@ class MaintainedDenials:
         self.ledger.sample(self.cells, np.flatnonzero(alive))
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
-        self._note_edges()
+        self._update_edges()
         lost = self.ledger.drop_unwitnessed()
         if len(lost):
             self._search_and_validate(table, alive)
@@ -155,12 +155,12 @@ class MaintainedDenials:
         alive = np.asarray(table.alive)
         stayed = table.living - len(inserted)
         if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
-            fresh, _ = MaintainedDenials.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._wanted)
+            fresh, _ = MaintainedDenials.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._counting_forced)
             self.atoms, self.cells, self.ledger, self.sets = fresh.atoms, fresh.cells, fresh.ledger, fresh.sets
             self.edges, self.prover, self.judged_at = fresh.edges, fresh.prover, fresh.judged_at
             return self._changed(before, _NOTHING, _NOTHING)
         self.cells.append(table, deleted)
-        self.prover.take(inserted, table.relabelled)
+        self.prover.add_rows(inserted, table.relabelled)
         gone, came = _NOTHING, _NOTHING
         if len(deleted):
             there = alive.copy()
@@ -170,7 +170,7 @@ class MaintainedDenials:
             came = self._insert(table, alive, inserted)
         if self.error > 0 and (len(inserted) or len(deleted)):
             self._approximate(table.living)
-        elif self.ledger.counted and self._wanted is None and table.living > 2 * self.judged_at:
+        elif self.ledger.counted and self._counting_forced is None and table.living > 2 * self.judged_at:
             self.judged_at = table.living
             if not self._counting_pays(table):
                 self._find_witnesses(table, self.ledger.signatures[self.ledger.holds], np.zeros((0, 2), np.int64))
@@ -183,9 +183,9 @@ class MaintainedDenials:
         if self.ledger.counted:
             there = alive.copy()
             there[inserted] = False
-            self.ledger.meet(self.cells, inserted, np.flatnonzero(there))
+            self.ledger.compare_all(self.cells, inserted, np.flatnonzero(there))
             fresh = self.ledger.end_batch(1)
-            self._note_edges()
+            self._update_edges()
             self._refine(known, fresh)
             return self._edges_of(fresh)
         proof, proven = Proof(), list[np.ndarray]()
@@ -196,7 +196,7 @@ class MaintainedDenials:
                 break
             asked = self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
             proven += [sets[~asked], self._ask(table, alive, sets[asked])]
-            self._note_edges()
+            self._update_edges()
             fresh = self.ledger.since(known)
             self._refine(known, fresh)
             known = self.ledger.holds
@@ -207,13 +207,13 @@ class MaintainedDenials:
         """The edges that went with rows, and a pair of each."""
         if self.ledger.counted:
             self.ledger.begin_batch()
-            self.ledger.meet(self.cells, deleted, np.flatnonzero(alive))
+            self.ledger.compare_all(self.cells, deleted, np.flatnonzero(alive))
             gone = self.ledger.end_batch(-1)
-            self._note_edges()
+            self._update_edges()
             if len(gone):
                 self._search()
             return self._edges_of(gone)
-        before = self.ledger.shown(np.arange(len(self.ledger)))
+        before = self.ledger.witness_pairs(np.arange(len(self.ledger)))
         lost = self.ledger.drop_deleted(alive)
         if not len(lost):
             return _NOTHING
@@ -232,7 +232,7 @@ class MaintainedDenials:
             known = self.ledger.holds
             asked = self.prover.prove_all(self.ops(sets), alive, proof)
             proven.append(self._ask(table, alive, sets[asked]))
-            self._note_edges()
+            self._update_edges()
             self._refine(known, self.ledger.since(known))
 
     def _unproven(self, proof: Proof, proven: Sequence[np.ndarray]) -> np.ndarray:
@@ -246,7 +246,7 @@ class MaintainedDenials:
 
     def _ask(self, table: GrowingTable, alive: np.ndarray, sets: np.ndarray) -> np.ndarray:
         """Ask the engine about rules that no index serves; those that hold."""
-        self._note_edges()
+        self._update_edges()
         edges = self.edges[self.ledger.holds]
         # evidence that indexes have brought may have refuted some
         sets = sets[[bool((edges & s).any(axis=1).all()) for s in sets]]
@@ -316,13 +316,13 @@ class MaintainedDenials:
         sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, Deadline()))
         self.sets = self.atoms.one_of_each(sets)
 
-    def _note_edges(self) -> None:
+    def _update_edges(self) -> None:
         """The edges of signatures that are new in the ledger."""
         if len(self.edges) < len(self.ledger):
             self.edges = np.concatenate((self.edges, self.atoms.edges(self.ledger.signatures[len(self.edges) :])))
 
     def _edges_of(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.edges[places], self.ledger.shown(places)
+        return self.edges[places], self.ledger.witness_pairs(places)
 
     # What changed
 
@@ -330,10 +330,10 @@ class MaintainedDenials:
         after = self.chosen
         removed, added = without(before, after), without(after, before)
         removed_pairs, added_pairs = (np.full((len(s), 2), -1, np.int32) for s in (removed, added))
-        _show(removed_pairs, removed, came, 0)  # broken by a new pair
-        _show(added_pairs, added, gone, 0)  # no longer broken by an old one
-        _show(added_pairs, added, came, 1)  # not minimal but for a new pair
-        _show(removed_pairs, removed, gone, 1)  # minimal only because of an old one
+        _assign_witnesses(removed_pairs, removed, came, 0)  # broken by a new pair
+        _assign_witnesses(added_pairs, added, gone, 0)  # no longer broken by an old one
+        _assign_witnesses(added_pairs, added, came, 1)  # not minimal but for a new pair
+        _assign_witnesses(removed_pairs, removed, gone, 1)  # minimal only because of an old one
         return Changed(removed, removed_pairs, added, added_pairs)
 
     def ops(self, sets: np.ndarray) -> np.ndarray:
@@ -348,7 +348,7 @@ class MaintainedDenials:
             "error": self.error,
             "counted": self.ledger.counted,
         }
-        writer.json("facts", {**facts, "judged_at": self.judged_at, "wanted": self._wanted})
+        writer.json("facts", {**facts, "judged_at": self.judged_at, "wanted": self._counting_forced})
         writer.array("sets", self.sets)
         for name, array in self.ledger.arrays().items():
             writer.array(f"ledger-{name}", array.copy())
@@ -363,7 +363,7 @@ class MaintainedDenials:
         made = MaintainedDenials(
             space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"]
         )
-        made._wanted = facts["wanted"]
+        made._counting_forced = facts["wanted"]
         made.prover.load(reader.under("indexes"))
         return made
 
@@ -389,7 +389,7 @@ class MaintainedDenials:
 _NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
 
 
-def _show(pairs: np.ndarray, sets: np.ndarray, found: tuple[np.ndarray, np.ndarray], wanted: int) -> None:
+def _assign_witnesses(pairs: np.ndarray, sets: np.ndarray, found: tuple[np.ndarray, np.ndarray], wanted: int) -> None:
     """Gives sets that have no pair yet one whose edge they hit as often as is ``wanted``."""
     edges, shown = (part[found[1][:, 0] >= 0] for part in found)
     todo = np.flatnonzero(pairs[:, 0] < 0)

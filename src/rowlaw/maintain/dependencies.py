@@ -110,9 +110,9 @@ class MaintainedDependencies:
         self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
         self.cells.append(table)
-        self.prover.take(inserted, table.relabelled)
+        self.prover.add_rows(inserted, table.relabelled)
         gone = came = np.zeros(0, np.int64)
-        shown = self.ledger.shown(np.arange(len(self.ledger)))
+        shown = self.ledger.witness_pairs(np.arange(len(self.ledger)))
         if len(deleted):
             there = alive.copy()
             there[inserted] = False
@@ -120,7 +120,7 @@ class MaintainedDependencies:
         if len(inserted):
             came = self._insert(table, alive, inserted)
         after = self._laws()
-        evidence = [(came, self.ledger.shown(came)), (gone, shown[gone])]
+        evidence = [(came, self.ledger.witness_pairs(came)), (gone, shown[gone])]
         witnesses: dict[Rule, Witness] = {}
         witnesses |= {law: self._witness(name, evidence, (0, 1)) for name, law in before.items() if name not in after}
         return witnesses | {law: self._witness(name, evidence, (1, 0)) for name, law in after.items() if name not in before}
@@ -135,7 +135,7 @@ class MaintainedDependencies:
                 return self.ledger.since(before)
             asked = self.prover.prove_batch(ops, inserted, alive, proof)
             proven.update(name for name, is_asked in zip(names, asked, strict=True) if not is_asked)
-            proven |= self._ask(table, alive, [names[i] for i in np.flatnonzero(asked)])
+            proven |= self._validate(table, alive, [names[i] for i in np.flatnonzero(asked)])
             self._refine(self.ledger.since(known))
             known = self.ledger.holds
 
@@ -145,7 +145,7 @@ class MaintainedDependencies:
         if not len(lost):
             return lost
         proven = {(goal.target, s.tobytes()) for goal in self.goals for s in goal.sets}
-        went, holds = self._differing(lost), self._differing(np.flatnonzero(self.ledger.holds))
+        went, holds = self._difference_words(lost), self._difference_words(np.flatnonzero(self.ledger.holds))
         for goal in self.goals:
             # an edge that another one is part of was not what the sets had to hit
             edges = {edge.tobytes() for edge in goal.edges}
@@ -157,7 +157,7 @@ class MaintainedDependencies:
 
     def _search_and_validate(self, table: GrowingTable, alive: np.ndarray, proven: set[Name]) -> None:
         """Have what the search proposes validated on all rows, until nothing is broken."""
-        asking = self._asking(table, alive)
+        asking = self._validator(table, alive)
         while True:
             names = [(goal.target, s.tobytes()) for goal, sets in self._listed() for s in sets]
             names = [name for name in names if name not in proven]
@@ -167,11 +167,11 @@ class MaintainedDependencies:
             proven |= asking(names)
             self._refine(self.ledger.since(known))
 
-    def _ask(self, table: GrowingTable, alive: np.ndarray, names: Sequence[Name]) -> set[Name]:
+    def _validate(self, table: GrowingTable, alive: np.ndarray, names: Sequence[Name]) -> set[Name]:
         """Those laws that hold on all rows; pairs that break the others become evidence."""
-        return self._asking(table, alive)(names) if names else set()
+        return self._validator(table, alive)(names) if names else set()
 
-    def _asking(self, table: GrowingTable, alive: np.ndarray) -> Callable[[Sequence[Name]], set[Name]]:
+    def _validator(self, table: GrowingTable, alive: np.ndarray) -> Callable[[Sequence[Name]], set[Name]]:
         rows = np.flatnonzero(alive).astype(np.int32)
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = LocalEngine(relation, self.cells.slots.nulls)
@@ -200,7 +200,7 @@ class MaintainedDependencies:
         """Take new signatures into account."""
         if not len(fresh):
             return
-        outcomes, differing = self._differing(fresh)
+        outcomes, differing = self._difference_words(fresh)
         for goal in self.goals:
             new = minimal_edges(_edges(goal.target, outcomes, differing))
             missed = [bool((~(goal.sets & edge).any(axis=1)).any()) for edge in new]
@@ -210,7 +210,7 @@ class MaintainedDependencies:
                 goal.sets = (refine(graph, goal.sets, len(goal.edges)) if len(goal.edges) else minimal_hitting_sets(graph)).all
                 goal.edges = minimal_edges(graph.edges)
 
-    def _differing(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _difference_words(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The outcomes of signatures, and the columns in which rows that have them do not agree, as words."""
         outcomes = self.cells.slots.outcomes(self.ledger.signatures[places])
         differing = np.zeros((len(places), self.words), np.uint64)
@@ -248,8 +248,8 @@ class MaintainedDependencies:
         for (places, pairs), often in zip(evidence, wanted, strict=True):
             if not len(places):
                 continue
-            outcomes, differing = self._differing(places)
-            speaking = _speaking(target, outcomes)
+            outcomes, differing = self._difference_words(places)
+            speaking = _violating(target, outcomes)
             hit = np.bitwise_count(_without_sides(target, differing) & chosen).sum(axis=1)
             good = np.flatnonzero(speaking & (hit == often) & (pairs[:, 0] >= 0))
             if len(good):
@@ -304,7 +304,7 @@ class MaintainedDependencies:
         """Every invariant of ledger and indexes, and that the sets are what the evidence says."""
         self.ledger._check(self.cells, alive)
         self.prover._check(alive)
-        outcomes, differing = self._differing(np.flatnonzero(self.ledger.holds))
+        outcomes, differing = self._difference_words(np.flatnonzero(self.ledger.holds))
         for goal in self.goals:
             graph = Hypergraph(_edges(goal.target, outcomes, differing), len(self.names))
             assert {s.tobytes() for s in minimal_hitting_sets(graph).all} == {s.tobytes() for s in goal.sets}
@@ -355,7 +355,7 @@ class ToleratedDependencies:
         """There is nothing beside the rules that could disagree with them."""
 
 
-def _speaking(target: Target, outcomes: np.ndarray) -> np.ndarray:
+def _violating(target: Target, outcomes: np.ndarray) -> np.ndarray:
     """Which pairs break the law that nothing at all is needed for a target."""
     a = outcomes[:, target.left]
     a_differs = (a == LOWER_CODE) | (a == HIGHER_CODE)
@@ -376,4 +376,4 @@ def _without_sides(target: Target, differing: np.ndarray) -> np.ndarray:
 
 def _edges(target: Target, outcomes: np.ndarray, differing: np.ndarray) -> np.ndarray:
     """The edges of pairs for a target."""
-    return distinct(_without_sides(target, differing[_speaking(target, outcomes)]))
+    return distinct(_without_sides(target, differing[_violating(target, outcomes)]))

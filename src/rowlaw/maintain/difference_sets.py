@@ -18,7 +18,7 @@ from rowlaw.search.bitsets import without, word_count
 if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
-ROOM = 1 << 16  # difference sets that are kept, besides the minimal ones
+CAPACITY = 1 << 16  # difference sets that are kept, besides the minimal ones
 AT_ONCE = 1 << 18  # pairs compared at a time
 EVERY = 1 << 62  # more comparisons than there can be
 
@@ -67,8 +67,8 @@ class DifferenceSets:
         sets, both = sets[first], np.concatenate((self.pairs, pairs.astype(np.int32)))[first]
         order = np.argsort(_sizes(sets), kind="stable")
         self.sets, self.pairs, self._smallest = sets[order], both[order], None
-        if len(self.sets) > ROOM + len(self.smallest):
-            keep = np.arange(len(self.sets)) < ROOM
+        if len(self.sets) > CAPACITY + len(self.smallest):
+            keep = np.arange(len(self.sets)) < CAPACITY
             keep |= np.isin(_voids(self.sets), _voids(self.smallest))
             self.sets, self.pairs = self.sets[keep], self.pairs[keep]
 

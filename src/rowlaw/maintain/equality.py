@@ -37,14 +37,14 @@ class EqualityIndex:
         self.unknown = unknown
         self.groups = 0
         self.table = np.zeros(_FIRST, np.int32)
-        self._room = np.zeros(_FIRST, np.int32)
+        self._buffer = np.zeros(_FIRST, np.int32)
         self.rows = 0
         self.saved: tuple[int, int] | None = None  # rows and groups that the files have
 
     def save(self, writer: Writer) -> dict[str, Any]:
         """Write the links, unless those in the files are nearly all; what is needed to load them."""
         if self.saved is None or "links" not in writer:
-            writer.array("links", self._room)
+            writer.array("links", self._buffer)
             writer.array("groups", self.table)
             self.saved = (self.rows, self.groups)
         else:
@@ -57,50 +57,50 @@ class EqualityIndex:
         """What was saved; rows that came since are to be taken in."""
         made = EqualityIndex(cells, facts["names"], unknown=unknown)
         made.rows, made.groups = made.saved = tuple(facts["saved"])
-        made.table, made._room = reader.private("groups"), reader.private("links")
+        made.table, made._buffer = reader.private("groups"), reader.private("links")
         return made
 
     @property
     def following(self) -> np.ndarray:
-        return self._room[: self.rows]
+        return self._buffer[: self.rows]
 
     @property
     def nbytes(self) -> int:
         return self.table.nbytes + self.following.nbytes
 
-    def take(self, cells: Cells, rows: np.ndarray) -> None:
+    def add_rows(self, cells: Cells, rows: np.ndarray) -> None:
         """Take in rows; their numbers are above those of all rows taken in before."""
         before, self.rows = self.rows, cells.rows
-        if self.rows > len(self._room):
-            room = np.zeros(self.rows + spare(self.rows), np.int32)
-            room[:before] = self._room[:before]
-            self._room, self.saved = room, None
-        self._room[before : self.rows] = -2
+        if self.rows > len(self._buffer):
+            buffer = np.zeros(self.rows + spare(self.rows), np.int32)
+            buffer[:before] = self._buffer[:before]
+            self._buffer, self.saved = buffer, None
+        self._buffer[before : self.rows] = -2
         needed = 2 * (self.groups + len(rows))
         if needed > len(self.table):
             larger = np.zeros(1 << needed.bit_length(), np.int32)
             kernels.move_groups(cells.matrix, self.columns, self.table, larger)
             self.table, self.saved = larger, None
-        self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._room)
+        self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._buffer)
 
     def sorted_by_similarity(self, cells: Cells, rows: np.ndarray) -> np.ndarray:
         """Rows in an order in which those of one group are near each other: what they meet is then at hand."""
         rows = np.asarray(rows, np.int64)
         return rows[np.argsort(cells.matrix[rows, self.columns[0]])] if len(self.columns) and len(rows) > SORTED else rows
 
-    def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+    def compare(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         """See each of ``rows`` with all living rows that came before it and agree with it."""
         rows = self.sorted_by_similarity(cells, rows)
-        ledger.see(cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages))
+        ledger.replace_pages(cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages))
 
-    def meet_all(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
+    def compare_groups(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
         """See all pairs of living rows that agree."""
         rows, starts = np.empty(self.rows, np.int64), np.empty(self.groups + 1, np.int64)
         number, groups = kernels.grouped(self.table, self.following, alive, rows, starts)
         rows, starts = rows[:number], starts[: groups + 1]
         near = Ledger(cells.slots.words, counted=False)
-        near.see(cells.slots, kernels.meet_groups(cells.matrix[rows], cells.how, starts, near.pages))
-        ledger.take(near, rows, cells.slots)
+        near.replace_pages(cells.slots, kernels.meet_groups(cells.matrix[rows], cells.how, starts, near.pages))
+        ledger.merge(near, rows, cells.slots)
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:
         """Every invariant: the links of living rows lead through all earlier living rows of equal values, and no others."""
@@ -127,50 +127,50 @@ class TupleIndex:
     """
 
     def __init__(self, cells: Cells, columns: Sequence[str], equal: Sequence[str], *, unknown: bool) -> None:
-        self.kinds = EqualityIndex(cells, columns, unknown=False)  # rows with the same nulls are of one kind
+        self.tuples = EqualityIndex(cells, columns, unknown=False)  # rows with the same nulls are of one kind
         self.groups = EqualityIndex(cells, equal, unknown=unknown)
 
     @property
     def nbytes(self) -> int:
-        return self.kinds.nbytes + self.groups.nbytes
+        return self.tuples.nbytes + self.groups.nbytes
 
     def save(self, writer: Writer) -> dict[str, Any]:
         """Write both indexes, at the same moment."""
-        if self.kinds.saved is None or self.groups.saved is None:
-            self.kinds.saved = self.groups.saved = None
-        return {"kinds": self.kinds.save(writer.under("kinds")), "groups": self.groups.save(writer.under("groups"))}
+        if self.tuples.saved is None or self.groups.saved is None:
+            self.tuples.saved = self.groups.saved = None
+        return {"kinds": self.tuples.save(writer.under("kinds")), "groups": self.groups.save(writer.under("groups"))}
 
     @staticmethod
     def load(reader: Reader, facts: Mapping[str, Any], cells: Cells, *, unknown: bool) -> TupleIndex:
         """What was saved; rows that came since are to be taken in."""
         made = TupleIndex(cells, (), (), unknown=unknown)
-        made.kinds = EqualityIndex.load(reader.under("kinds"), facts["kinds"], cells, unknown=False)
+        made.tuples = EqualityIndex.load(reader.under("kinds"), facts["kinds"], cells, unknown=False)
         made.groups = EqualityIndex.load(reader.under("groups"), facts["groups"], cells, unknown=unknown)
         return made
 
-    def take(self, cells: Cells, rows: np.ndarray) -> None:
+    def add_rows(self, cells: Cells, rows: np.ndarray) -> None:
         """Take in rows; their numbers are above those of all rows taken in before."""
-        self.kinds.take(cells, rows)
+        self.tuples.add_rows(cells, rows)
         founders = np.empty(len(rows), np.int64)
-        number = kernels.found_kinds(np.asarray(rows, np.int64), self.kinds.following, founders)
-        self.groups.take(cells, founders[:number])
+        number = kernels.found_kinds(np.asarray(rows, np.int64), self.tuples.following, founders)
+        self.groups.add_rows(cells, founders[:number])
 
-    def meet(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, rules: np.ndarray, ledger: Ledger) -> None:
+    def compare(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, rules: np.ndarray, ledger: Ledger) -> None:
         """See each of ``rows`` with as many living rows as it takes to know whether it breaks one of the rules, which are given as the
         outcomes they accept in each slot, and are about these columns."""
         rows = self.groups.sorted_by_similarity(cells, rows)
         used = np.flatnonzero((rules != ANY).any(axis=0))
         used = used[np.argsort((rules[:, used] == EQUAL_BIT).all(axis=0), kind="stable")]  # rows of a group agree: look at that last
         about = (cells.how.left[used], cells.how.right[used], np.ascontiguousarray(rules[:, used]))
-        kinds = (self.kinds.columns, self.kinds.table, self.kinds.following)
+        kinds = (self.tuples.columns, self.tuples.table, self.tuples.following)
         groups = (self.groups.columns, self.groups.table, self.groups.following)
-        ledger.see(cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages))
+        ledger.replace_pages(cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages))
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:
         """Every invariant: besides those of its two indexes, that the first row of every kind is in its group."""
-        self.kinds._check(cells, alive)
-        matrix = cells.matrix[:, self.kinds.columns]
+        self.tuples._check(cells, alive)
+        matrix = cells.matrix[:, self.tuples.columns]
         equal = cells.matrix[:, self.groups.columns]
         for row in np.flatnonzero(alive):
-            first = int(np.flatnonzero((matrix == matrix[row]).all(axis=1) & (self.kinds.following == -1))[0])
+            first = int(np.flatnonzero((matrix == matrix[row]).all(axis=1) & (self.tuples.following == -1))[0])
             assert (self.groups.following[first] == -2) == (self.groups.unknown and bool((equal[row] < 0).any()))

@@ -74,7 +74,7 @@ class Evolution:
         self.scorer = scorer
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denials`, all of them
         self._numbers: dict[Name, int] = {}  # what is listed, in its order
-        self._given = 0  # numbers so far
+        self._assigned = 0  # numbers so far
         self.first = ChangedRules()  # the rules it was created with
         self._listing = Listing(table.names, exact=not options.error)
         self._names = {name: i for i, name in enumerate(table.names)}
@@ -111,7 +111,7 @@ class Evolution:
             scorer.others = EvidenceView.of(*views[False])
         made = cls(options, parts, scorer, table)
         with progress.phase("rank"):
-            made._denials = made._written(made.denials.chosen) if made.denials is not None else {}
+            made._denials = made._rules_of_sets(made.denials.chosen) if made.denials is not None else {}
             made.first = made._list_first(views, table.living)
         return made
 
@@ -161,7 +161,7 @@ class Evolution:
         lost: Mapping[Name, Law] = {}
         fresh: Mapping[Name, Law] = {}
         if self.denials is not None:
-            lost, fresh = self._follow(self.denials.apply(table, inserted, deleted), witnesses)
+            lost, fresh = self._apply_denials(self.denials.apply(table, inserted, deleted), witnesses)
         if set(self.options.kinds) - {"dc"} or not (all_listed and self._known.everything):
             rules, gone = self._listed(), lost
             lost = {name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules}
@@ -170,16 +170,16 @@ class Evolution:
         removed = ChangedRules(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
         return Evolved(self._add(fresh, witnesses, table.living), removed)
 
-    def _follow(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
+    def _apply_denials(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
         """The denial constraints that went and came."""
         assert self.denials is not None
         if not self._by_sets:  # sets that are minimal need not be minimal rules: look at all of them
-            before, self._denials = self._denials, self._written(self.denials.chosen)
+            before, self._denials = self._denials, self._rules_of_sets(self.denials.chosen)
             fresh = {name: law for name, law in self._denials.items() if name not in before}
             return {name: law for name, law in before.items() if name not in self._denials}, fresh
         gone = _names(changed.removed)
         lost: dict[Name, Law] = {name: self._denials.pop(name) for name in gone if name in self._denials}  # a trivial one is not there
-        came = self._written(changed.added)
+        came = self._rules_of_sets(changed.added)
         self._denials.update(came)
         for names, pairs in ((gone, changed.removed_pairs), (_names(changed.added), changed.added_pairs)):
             witnesses.update((name, (s, t)) for name, (s, t) in zip(names, pairs.tolist(), strict=True) if s >= 0)
@@ -236,7 +236,7 @@ class Evolution:
         """The sets of atoms that names stand for."""
         return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
 
-    def _written(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
+    def _rules_of_sets(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
         """Rules by the sets that they stand for; where nobody has to look at them, not written down yet.
 
         ``trivial``: which of them are true on any table, if that is known.
@@ -259,7 +259,7 @@ class Evolution:
             ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
         best = sorted(laws, key=lambda name: -ranks[name].score)
         supports, scores = [ranks[name].support for name in best], [ranks[name].score for name in best]
-        return ChangedRules(self._enter(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores)
+        return ChangedRules(self._assign_numbers(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores)
 
     def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> ChangedRules:
         """List rules at the end, with their scores."""
@@ -269,7 +269,7 @@ class Evolution:
         else:
             scores = self.scorer.scores([to_rule(law) for law in laws.values()], living)
         shown = [witnesses.get(name, ()) for name in laws]
-        return ChangedRules(self._enter(laws), list(laws.values()), shown, self._error, scores=scores)
+        return ChangedRules(self._assign_numbers(laws), list(laws.values()), shown, self._error, scores=scores)
 
     @property
     def _by_sets(self) -> bool:
@@ -281,11 +281,11 @@ class Evolution:
         """The share of pairs that break a rule, if it is known without counting them."""
         return None if self.options.error else 0.0
 
-    def _enter(self, names: Collection[Name]) -> range:
+    def _assign_numbers(self, names: Collection[Name]) -> range:
         """Give numbers to rules."""
-        numbers = range(self._given + 1, self._given + 1 + len(names))
+        numbers = range(self._assigned + 1, self._assigned + 1 + len(names))
         self._numbers.update(zip(names, numbers, strict=True))
-        self._given += len(names)
+        self._assigned += len(names)
         return numbers
 
     # Compacting, saving, checking
@@ -305,7 +305,7 @@ class Evolution:
                 "nulls": self.options.nulls,
                 "error": self.options.error,
                 "space": [space.get(name) for name in _SPACE],
-                "given": self._given,
+                "given": self._assigned,
                 "parts": list(self._parts),
             },
         )
@@ -339,10 +339,10 @@ class Evolution:
         slots = denials.atoms.slots if denials is not None else None
         scorer = Scorer.load(reader.under("scorer"), slots, table.names, options.nulls)
         made = cls(options, parts, scorer, table)
-        made._given = saved["given"]
+        made._assigned = saved["given"]
         made._load_list(reader)
         if denials is not None:
-            made._denials = made._written(denials.chosen, reader.array("trivial"))
+            made._denials = made._rules_of_sets(denials.chosen, reader.array("trivial"))
         made._listing.restore(made._dependencies if set(options.kinds) - {"dc"} else (), made._breakable, made._numbers)
         return made
 
@@ -359,7 +359,7 @@ class Evolution:
         for part in self._parts.values():
             part._check(alive)
         if self.denials is not None:
-            assert set(self._written(self.denials.chosen)) == set(self._denials)
+            assert set(self._rules_of_sets(self.denials.chosen)) == set(self._denials)
         rules = not_vacuous([to_rule(law) for law in self._denials.values()], self._known)
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)

@@ -1,4 +1,4 @@
-"""What happened to the rules of a state: when each was born and retired, and which rows show why."""
+"""What raw_events to the rules of a state: when each was born and retired, and which rows show why."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Event:
         return f"{self.batch.at:%Y-%m-%d %H:%M:%S} batch {self.batch.number}: {self.id} {self.kind}: {self.rule}"
 
     def lines(self) -> Iterator[str]:
-        """What happened, and the rows that show why."""
+        """What raw_events, and the rows that show why."""
         yield f"{'+' if self.kind == 'born' else '-'} {self.id} {self.kind}: {self.rule}"
         for row, values in zip("st", self.witness, strict=False):
             yield f"    {row}: " + ", ".join(f"{name} {'null' if value is None else value}" for name, value in values.items())
@@ -103,8 +103,8 @@ class Rows:
         wanted = sorted(set(rows))
         if not wanted:
             return Rows({}, table.row_id)
-        told = table.decode(wanted, table.names)
-        lines = zip(*(_plain(column) for column in told.columns), strict=True)
+        decoded = table.decode(wanted, table.names)
+        lines = zip(*(_plain(column) for column in decoded.columns), strict=True)
         return Rows({row: dict(zip(table.names, line, strict=True)) for row, line in zip(wanted, lines, strict=True)}, table.row_id)
 
     def of(self, rows: Sequence[int]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
@@ -119,16 +119,16 @@ RawEvent = tuple[What, Entry, Sequence[int]]  # an event and its witness, until 
 class Events(Sequence[Event]):
     """The events of a batch, rules that were retired first; each is put together when it is looked at."""
 
-    happened: Sequence[RawEvent] = ()
+    raw_events: Sequence[RawEvent] = ()
     batch: BatchRecord | None = None
     rows: Rows = field(default_factory=lambda: Rows({}))
     terms: Terms = field(default_factory=Terms)
 
     def of(self, kind: What) -> Events:
-        return replace(self, happened=[one for one in self.happened if one[0] == kind])
+        return replace(self, raw_events=[one for one in self.raw_events if one[0] == kind])
 
     def __len__(self) -> int:
-        return len(self.happened)
+        return len(self.raw_events)
 
     @overload
     def __getitem__(self, index: int) -> Event: ...
@@ -138,8 +138,8 @@ class Events(Sequence[Event]):
 
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
-            return replace(self, happened=self.happened[index])
-        one = self.happened[index]
+            return replace(self, raw_events=self.raw_events[index])
+        one = self.raw_events[index]
         assert self.batch is not None  # nothing happens without one
         return _event(one, self.batch, self.rows, self.terms)
 
@@ -147,11 +147,11 @@ class Events(Sequence[Event]):
         return f"Events({len(self.of('born')):,} born, {len(self.of('retired')):,} retired)"
 
     def line(self, known: int) -> str:
-        """As they are written in the log, with the terms after the first ``known``; nothing if nothing happened."""
-        if not self.happened:
+        """As they are written in the log, with the terms after the first ``known``; nothing if nothing raw_events."""
+        if not self.raw_events:
             return ""
         assert self.batch is not None
-        born = [entry for kind, entry, _ in self.happened if kind == "born"]
+        born = [entry for kind, entry, _ in self.raw_events if kind == "born"]
         _, packed, _, errors, supports, scores = zip(*born, strict=True) if born else [()] * 6
         rules = [rule[1:] if rule[0] == "dc" else () for rule in packed]
         return short(
@@ -161,15 +161,15 @@ class Events(Sequence[Event]):
                 "terms": self.terms.since(known),
                 "batch": self.batch.number,
                 "born": len(born),
-                "numbers": _text([entry.number for _, entry, _ in self.happened], np.int64),
+                "numbers": _text([entry.number for _, entry, _ in self.raw_events], np.int64),
                 "rules": _text(list(chain.from_iterable(rules)), np.int32),
                 "lengths": _text(list(map(len, rules)), np.int32),
                 "others": {place: rule for place, rule in enumerate(packed) if rule[0] != "dc"},
                 "errors": _text(errors, float),
                 "supports": _text([-1 if support is None else support for support in supports], np.int64),
                 "scores": _text(scores, float),
-                "witnesses": _text(list(chain.from_iterable(one[2] for one in self.happened)), np.int32),
-                "shown": _text([len(one[2]) for one in self.happened], np.int8),
+                "witnesses": _text(list(chain.from_iterable(one[2] for one in self.raw_events)), np.int32),
+                "shown": _text([len(one[2]) for one in self.raw_events], np.int8),
             }
         )
 
@@ -213,7 +213,7 @@ class History:
         return tuple(found)
 
     def of(self, id: str) -> tuple[Event, ...]:
-        """What happened to one rule."""
+        """What raw_events to one rule."""
         return tuple(event for event in self.events if event.id == id)
 
     def __len__(self) -> int:

@@ -22,7 +22,7 @@ from rowlaw.storage.live_relation import dense
 WITNESSES = 4  # pairs kept for a signature: one row in a hundred gone takes all four of one in a million
 THREAD_PAIRS = 4_000_000  # pairs that are worth a second thread
 SORTED = 16  # rows for which it pays to have those they meet in order
-MOST_COUNTERS = 1 << 20  # addressed directly
+MAX_COUNTERS = 1 << 20  # addressed directly
 PARTNERS = 4  # random ones of each row in a sample
 NEIGHBOURS = 1e-5  # signatures that a sample shows first, for each pair of neighbours, below which it ends
 S_TILE, T_TILE = 1024, 4096  # rows of a batch, and of those they meet, that are compared with each other at a time
@@ -74,7 +74,7 @@ class Ledger:
         shown = self.pages.held[:n] > 0
         return shown | shown[self.mirror[:n]] | self._known[:n]
 
-    def note(self, signatures: np.ndarray, slots: Slots) -> np.ndarray:
+    def add(self, signatures: np.ndarray, slots: Slots) -> np.ndarray:
         """The places of signatures; new ones are added, with their mirrors."""
         places = np.empty(len(signatures), np.int64)
         self.pages = Pages(*kernels.note(self.pages, np.ascontiguousarray(signatures), places))
@@ -83,7 +83,7 @@ class Ledger:
 
     def add_known(self, signatures: np.ndarray, counts: np.ndarray | None, slots: Slots) -> None:
         """Take in what somebody else found out: ``counts`` of all pairs, or that the signatures are true."""
-        places = self.note(signatures, slots)
+        places = self.add(signatures, slots)
         if counts is not None:
             self.counts[places] += counts
         else:
@@ -116,7 +116,7 @@ class Ledger:
         if self.counted:
             self.pages.held[: len(self)] = 0
 
-    def see(self, slots: Slots, pages: Pages) -> None:
+    def replace_pages(self, slots: Slots, pages: Pages) -> None:
         """Go on with what a kernel has made of the ledger's arrays, having seen pairs."""
         self.pages = Pages(*pages)
         self._complete(slots)
@@ -125,7 +125,7 @@ class Ledger:
         """See given pairs of rows."""
         s_rows, t_rows = np.ascontiguousarray(s_rows, np.int64), np.ascontiguousarray(t_rows, np.int64)
         self.compared += len(s_rows)
-        self.see(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
+        self.replace_pages(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
 
     def sample(self, cells: Cells, rows: np.ndarray) -> None:
         """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the first time."""
@@ -149,31 +149,31 @@ class Ledger:
         fresh[: len(known)] &= ~known
         return np.flatnonzero(fresh)
 
-    def meet(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
+    def compare_all(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
         """See all pairs of ``s_rows`` with the ``others`` and among themselves, each once; in threads if they are many."""
         self.compared += len(s_rows) * (len(s_rows) - 1) // 2 + len(s_rows) * len(others)
-        layout, own = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))
+        layout, s_tiles = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))
         tiles = np.arange(len(layout.tiles) - 1)
         parts = min(cores(), len(tiles)) if len(s_rows) * len(layout.rows) > THREAD_PAIRS else 1
 
         def work(part: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             some = tiles[part::parts]
-            return kernels.meet_all(layout, cells.how, cells.slots.ordered, some, own, MOST_COUNTERS)  # type: ignore[no-any-return]
+            return kernels.meet_all(layout, cells.how, cells.slots.ordered, some, s_tiles, MAX_COUNTERS)  # type: ignore[no-any-return]
 
         for signatures, counts, pairs in DriverThreads(parts).map(work, range(parts), "compare the rows of a batch"):
-            self._take(signatures, counts, pairs, cells.slots)
+            self._merge(signatures, counts, pairs, cells.slots)
 
-    def take(self, other: Ledger, rows: np.ndarray, slots: Slots) -> None:
+    def merge(self, other: Ledger, rows: np.ndarray, slots: Slots) -> None:
         """Take over what another ledger has seen, in which row number ``i`` was ``rows[i]``."""
         for i in range(other.pages.pairs.shape[1]):
             some = np.flatnonzero(other.pages.held[: len(other)] > i)
             counts = other.pages.tally[some] * (i == 0)
-            self._take(other.signatures[some], counts, rows[other.pages.pairs[some, i]], slots)
+            self._merge(other.signatures[some], counts, rows[other.pages.pairs[some, i]], slots)
 
-    def _take(self, signatures: np.ndarray, counts: np.ndarray, pairs: np.ndarray, slots: Slots) -> None:
+    def _merge(self, signatures: np.ndarray, counts: np.ndarray, pairs: np.ndarray, slots: Slots) -> None:
         """Pairs that have been seen elsewhere: how many, and one of each signature."""
         s_rows, t_rows = (np.ascontiguousarray(side, np.int64) for side in pairs.T)
-        self.see(slots, kernels.take(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows))
+        self.replace_pages(slots, kernels.take(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows))
 
     def end_batch(self, sign: int) -> np.ndarray:
         """The pairs seen since :meth:`begin_batch` came (1) or went (-1): the places of signatures that appeared or vanished."""
@@ -183,7 +183,7 @@ class Ledger:
         self.counts[:n] += sign * both
         return np.flatnonzero(before != (self.counts[:n] > 0))
 
-    def shown(self, places: np.ndarray) -> np.ndarray:
+    def witness_pairs(self, places: np.ndarray) -> np.ndarray:
         """For each signature a pair of rows that has it, if one is at hand; else (-1, -1)."""
         mirror = self.mirror[places]
         here, there = self.pages.held[places] > 0, self.pages.held[mirror] > 0
@@ -241,9 +241,9 @@ class Ledger:
         assert np.array_equal(cells.slots.reverse(self.signatures), self.signatures[self.mirror[:n]])
         if self.counted:
             fresh = Ledger(self.pages.signatures.shape[1], counted=True)
-            fresh.meet(cells, np.flatnonzero(alive), np.zeros(0, np.int64))
+            fresh.compare_all(cells, np.flatnonzero(alive), np.zeros(0, np.int64))
             fresh.end_batch(1)
-            places = self.note(fresh.signatures, cells.slots)
+            places = self.add(fresh.signatures, cells.slots)
             expected = np.zeros(len(self), np.int64)
             expected[places] = fresh.counts[: len(fresh)]
             assert np.array_equal(self.counts[: len(self)], expected)
@@ -261,7 +261,7 @@ def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layou
         s_rows, others = cells.sorted_by_similarity(s_rows), cells.sorted_by_similarity(others)
     rows = np.concatenate((s_rows, others))
     starts = [*range(0, len(s_rows), S_TILE)]
-    own = len(starts)
+    s_tiles = len(starts)
     many = -(-len(others) // (T_TILE * cores())) * cores()  # so that each thread has as many, and as long ones
     tiles = np.unique(np.array([*starts, *(len(s_rows) + len(others) * i // many for i in range(many)), len(rows)], np.int64))
     columns = np.ascontiguousarray(cells.matrix[rows].T)
@@ -285,7 +285,7 @@ def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layou
             bounds[0, c] = np.minimum.reduceat(np.where(null, _LARGEST, codes), tiles[:-1])
             bounds[1, c] = np.maximum.reduceat(np.where(null, -_LARGEST, codes), tiles[:-1])
     stacked = np.stack(wide) if wide else np.zeros((0, len(rows)), np.int32)
-    return Layout(narrow, stacked, place, bounds[0], bounds[1], unknown, tiles, rows.astype(np.int32)), own
+    return Layout(narrow, stacked, place, bounds[0], bounds[1], unknown, tiles, rows.astype(np.int32)), s_tiles
 
 
 def _longer(array: np.ndarray, room: int) -> np.ndarray:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
 N = TypeVar("N")
-MOST_COLUMNS = 64  # that fit into a word
+MAX_COLUMNS = 64  # that fit into a word
 
 
 class Listing:
@@ -90,7 +90,7 @@ class Listing:
             stale |= (ops[:, line] != ANY).all(axis=1)
         again = np.flatnonzero(stale).tolist()
         said: dict[object, bool] = {name: self._said[name] for name in names if name in self._said}
-        if self.exact and len(self._place) <= MOST_COLUMNS:
+        if self.exact and len(self._place) <= MAX_COLUMNS:
             fresh = np.zeros(len(again), bool)
             kernels.implied(np.ascontiguousarray(ops[again]), *self._laws(), fresh)
             said.update(zip([names[i] for i in again], fresh.tolist(), strict=True))

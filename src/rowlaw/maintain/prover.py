@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
-KIND_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
+TUPLE_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
 NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
 PLAIN_PAIR = 15e-9  # seconds that a pair costs where all are compared
 TAKE = 100e-9  # seconds that taking a row into an index costs
@@ -39,7 +39,7 @@ SAMPLED = 1 << 15  # rows that the number of kinds is estimated from
 HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how many kinds of them there are
 THREAD_SECONDS = 0.02  # of looking at what indexes find that are worth a second thread
 BATCHES = 10  # that an index is expected to serve
-MOST_KINDS = 400  # indexes for single rules, at most
+MAX_TUPLE_INDEXES = 400  # indexes for single rules, at most
 WORD = 64  # columns that fit into a word: others have no index here
 
 _ORDERING = [int(op) for op in (Op.LT, Op.LE, Op.GT, Op.GE)]
@@ -51,10 +51,10 @@ class Prover:
     def __init__(self, cells: Cells, ledger: Ledger) -> None:
         self.cells, self.ledger = cells, ledger
         self.keys: dict[int, EqualityIndex] = {}
-        self.kinds: dict[tuple[int, int], TupleIndex] = {}
+        self.tuples: dict[tuple[int, int], TupleIndex] = {}
         self.chains: dict[tuple[int, int, bool], ChainIndex] = {}  # by two slots, and whether their columns run one way
         self._agreement: Agreement | None = None
-        self._kinds_seen: dict[tuple[int, int], tuple[float, float]] = {}
+        self._tuple_estimates: dict[tuple[int, int], tuple[float, float]] = {}
         self._across_shares: dict[int, float] = {}
         slots, left, right = cells.slots.slots, cells.how.left, cells.how.right
         self._plain = (np.maximum(left, right) < WORD) & cells.stable
@@ -89,21 +89,21 @@ class Prover:
         living = int(np.count_nonzero(alive))
         known = self._agreement
         if known is None or not known.rows / 2 <= living <= 2 * known.rows:
-            self._kinds_seen, self._across_shares = {}, {}
+            self._tuple_estimates, self._across_shares = {}, {}
             known = self._agreement = Agreement.of(
                 self.cells.matrix[:, : len(self.cells.names)], np.flatnonzero(alive), unknown=self.cells.slots.unknown
             )
         return known
 
-    def take(self, rows: np.ndarray, relabelled: Collection[str]) -> None:
+    def add_rows(self, rows: np.ndarray, relabelled: Collection[str]) -> None:
         """Rows have come; labels of some columns may have changed, and with them the indexes that use them."""
         for index in self._indexes:
-            names = index.kinds.names if isinstance(index, TupleIndex) else index.names
+            names = index.tuples.names if isinstance(index, TupleIndex) else index.names
             if not set(names).isdisjoint(relabelled):
                 self.keys = {key: i for key, i in self.keys.items() if i is not index}
-                self.kinds = {kind: i for kind, i in self.kinds.items() if i is not index}
+                self.tuples = {kind: i for kind, i in self.tuples.items() if i is not index}
             else:
-                index.take(self.cells, rows)
+                index.add_rows(self.cells, rows)
         for order, chain in list(self.chains.items()):
             if {self.cells.names[self.cells.how.left[i]] for i in order[:2]}.isdisjoint(relabelled):
                 chain.extend(*self._points(order, rows))
@@ -118,7 +118,7 @@ class Prover:
 
     @property
     def _indexes(self) -> list[EqualityIndex | TupleIndex]:
-        return [*self.keys.values(), *self.kinds.values()]
+        return [*self.keys.values(), *self.tuples.values()]
 
     def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
         """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or
@@ -129,40 +129,40 @@ class Prover:
             return asked
         plan = self._plan(ops[todo], len(rows), alive)
         if plan is None:
-            self.ledger.meet(self.cells, rows, _others(alive, rows))
+            self.ledger.compare_all(self.cells, rows, _others(alive, rows))
             proof.keys.append(0)
             return asked
         for order in plan.orders:
-            self._meet_order(order, rows, alive)
-        looks: list[Callable[[Ledger], None]] = [partial(self._meet_key, key, rows, alive) for key in plan.keys]
-        looks += [partial(self._meet_across, slot, rows, alive) for slot in plan.across]
-        looks += [partial(self._meet_kind, kind, rules, rows, alive) for kind, rules in plan.kinds.items()]
-        self._meet(looks, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
+            self._compare_chains(order, rows, alive)
+        looks: list[Callable[[Ledger], None]] = [partial(self._compare_key, key, rows, alive) for key in plan.keys]
+        looks += [partial(self._compare_across, slot, rows, alive) for slot in plan.across]
+        looks += [partial(self._compare_tuples, kind, rules, rows, alive) for kind, rules in plan.tuples.items()]
+        self._compare(looks, alive, threads=cores() if plan.seconds > THREAD_SECONDS else 1)
         proof.keys += plan.keys
         proof.across += [slot for slot in plan.across for slot in (slot, int(self.cells.slots.mirror[0][slot]))]
         proof.orders += plan.orders
         asked[np.flatnonzero(todo)[plan.asked]] = True
         return asked
 
-    def _meet_across(self, slot: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+    def _compare_across(self, slot: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         """See the pairs of rows with living rows that are equal across two columns, in either direction (IncDC section 7)."""
         left, right = int(self.cells.how.left[slot]), int(self.cells.how.right[slot])
         for mine, other, is_s in ((left, right, True), (right, left, False)):
             index = self.key(1 << other, alive)
-            ledger.see(
+            ledger.replace_pages(
                 self.cells.slots,
                 kernels.meet_across(
                     self.cells.matrix, self.cells.how, rows, mine, other, is_s, index.table, index.following, alive, ledger.pages
                 ),
             )
 
-    def _meet_key(self, key: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
-        self.key(key, alive).meet(self.cells, rows, alive, ledger)
+    def _compare_key(self, key: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        self.key(key, alive).compare(self.cells, rows, alive, ledger)
 
-    def _meet_kind(self, kind: tuple[int, int], rules: np.ndarray, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
-        self.kind(*kind, alive).meet(self.cells, rows, alive, rules, ledger)
+    def _compare_tuples(self, kind: tuple[int, int], rules: np.ndarray, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+        self.tuple_index(*kind, alive).compare(self.cells, rows, alive, rules, ledger)
 
-    def _meet(self, asked: Sequence[Callable[[Ledger], None]], alive: np.ndarray, *, threads: int) -> None:
+    def _compare(self, asked: Sequence[Callable[[Ledger], None]], alive: np.ndarray, *, threads: int) -> None:
         """See rows with those that indexes find for them. A thread makes a ledger of its own, and takes the next index when it is done
         with one."""
         todo = iter(asked)
@@ -178,9 +178,9 @@ class Prover:
         ledgers = [Ledger(self.cells.slots.words, counted=False) for _ in range(threads)]
         same = np.arange(len(alive))
         for found in DriverThreads(threads).map(work, ledgers, "compare the rows of a batch"):
-            self.ledger.take(found, same, self.cells.slots)
+            self.ledger.merge(found, same, self.cells.slots)
 
-    def _meet_order(self, order: Order, rows: np.ndarray, alive: np.ndarray) -> None:
+    def _compare_chains(self, order: Order, rows: np.ndarray, alive: np.ndarray) -> None:
         """See the pairs of rows with living rows that two inequalities hold for, in either direction (Fetch)."""
         chain = self.chain(order, alive)
         first, second, known = self._points(order.chains, rows)
@@ -207,8 +207,8 @@ class Prover:
                 self.key(1 << int(self.cells.how.right[slot]), alive)
             for order in plan.orders:
                 self.chain(order, alive)
-            for columns, key in plan.kinds:
-                self.kind(columns, key, alive)
+            for columns, key in plan.tuples:
+                self.tuple_index(columns, key, alive)
 
     def _plan(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> Plan | None:
         """The cheapest indexes that serve all rules for a batch of so many rows; None if comparing all pairs is cheaper."""
@@ -225,12 +225,12 @@ class Prover:
         numbers: dict[tuple[int, int], list[int]] = {}
         for i, kind in zip(left.tolist(), zip(columns[left].tolist(), equal[left].tolist(), strict=True), strict=True):
             numbers.setdefault(kind, []).append(i)
-        served = [kind for kind in sorted(numbers, key=lambda kind: -len(numbers[kind])) if kind[0]][:MOST_KINDS]
+        served = [kind for kind in sorted(numbers, key=lambda kind: -len(numbers[kind])) if kind[0]][:MAX_TUPLE_INDEXES]
         kinds = {kind: ops[numbers[kind]] for kind in served}
         asked = np.zeros(len(ops), bool)
         asked[[i for kind, some in numbers.items() if kind not in kinds for i in some]] = True
         seconds = price.index * len(keys) + price.pairs * float(agreement.share(np.array(keys, np.uint64)).sum())
-        seconds += sum(self._kind_seconds(spoken, key, rows, alive) for spoken, key in kinds)
+        seconds += sum(self._tuple_seconds(spoken, key, rows, alive) for spoken, key in kinds)
         seconds += len(orders) * self._order_seconds(rows) + sum(self._across_seconds(slot, rows, alive) for slot in across)
         seconds += np.count_nonzero(asked) * living * ASK
         return Plan(keys, across, orders, kinds, asked, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
@@ -281,14 +281,14 @@ class Prover:
         """About what each rule costs if it is served by kinds: an index of kinds is two, and serves rules about the same columns only."""
         living = int(np.count_nonzero(alive))
         partners = living * self.agreement(alive).share(equal)
-        seconds = CALL + rows * (2 * TAKE + partners * KIND_PAIR)
+        seconds = CALL + rows * (2 * TAKE + partners * TUPLE_PAIR)
         both, place = np.unique(np.stack((columns, equal), axis=1), axis=0, return_inverse=True)
         place = place.ravel()
         heavy = np.unique(place[(partners > HEAVY) & (columns != 0)])
-        if len(heavy) <= MOST_KINDS:
+        if len(heavy) <= MAX_TUPLE_INDEXES:
             for k in heavy.tolist():
-                seconds[place == k] = self._kind_seconds(int(both[k, 0]), int(both[k, 1]), rows, alive)
-        there = np.array([(int(c), int(e)) in self.kinds for c, e in both.tolist()], bool)[place] if len(both) else np.zeros(0, bool)
+                seconds[place == k] = self._tuple_seconds(int(both[k, 0]), int(both[k, 1]), rows, alive)
+        there = np.array([(int(c), int(e)) in self.tuples for c, e in both.tolist()], bool)[place] if len(both) else np.zeros(0, bool)
         return seconds + np.where(there, 0.0, 2 * living * TAKE / BATCHES)
 
     def prove_all(self, ops: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
@@ -303,7 +303,7 @@ class Prover:
             chosen, _ = cheapest_keys(equal[todo], otherwise, agreement, price, list(self.keys))
             for key in chosen:
                 index = self.keys.get(key) or self._built(key, alive)
-                index.meet_all(self.cells, alive, self.ledger)
+                index.compare_groups(self.cells, alive, self.ledger)
                 proof.keys.append(key)
         return ~proof.serves(equal, ops)
 
@@ -315,16 +315,16 @@ class Prover:
 
     def _built(self, key: int, alive: np.ndarray) -> EqualityIndex:
         index = EqualityIndex(self.cells, self._names(key), unknown=self.cells.slots.unknown)
-        index.take(self.cells, np.flatnonzero(alive))
+        index.add_rows(self.cells, np.flatnonzero(alive))
         return index
 
-    def kind(self, columns: int, key: int, alive: np.ndarray) -> TupleIndex:
+    def tuple_index(self, columns: int, key: int, alive: np.ndarray) -> TupleIndex:
         """The index of kinds for rules about some columns that ask for equality in those of a key, made if there is none."""
-        if (columns, key) not in self.kinds:
+        if (columns, key) not in self.tuples:
             index = TupleIndex(self.cells, self._names(columns), self._names(key), unknown=self.cells.slots.unknown)
-            index.take(self.cells, np.flatnonzero(alive))
-            self.kinds[columns, key] = index
-        return self.kinds[columns, key]
+            index.add_rows(self.cells, np.flatnonzero(alive))
+            self.tuples[columns, key] = index
+        return self.tuples[columns, key]
 
     def chain(self, order: Order, alive: np.ndarray) -> ChainIndex:
         """The chains along which a rule of two inequalities is not broken, made if there are none."""
@@ -336,10 +336,10 @@ class Prover:
     def _names(self, bits: int) -> list[str]:
         return [name for i, name in enumerate(self.cells.column_names) if bits >> i & 1]
 
-    def _kind_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
+    def _tuple_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
         """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and how many kinds a
         group has."""
-        if (columns, key) not in self._kinds_seen:
+        if (columns, key) not in self._tuple_estimates:
             living = np.flatnonzero(alive)
             some = np.random.default_rng(0).choice(living, min(len(living), SAMPLED), replace=False)
             kinds, groups = (
@@ -348,17 +348,17 @@ class Prover:
             often = np.bincount(kinds)
             founder = np.unique(kinds, return_index=True)[1]
             in_group = np.bincount(groups[founder])
-            self._kinds_seen[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
-        fresh, others = self._kinds_seen[columns, key]
-        return CALL + rows * (2 * TAKE + fresh * others * KIND_PAIR)
+            self._tuple_estimates[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
+        fresh, others = self._tuple_estimates[columns, key]
+        return CALL + rows * (2 * TAKE + fresh * others * TUPLE_PAIR)
 
     def save(self, writer: Writer) -> None:
         """Write the indexes and the estimates that they were chosen by."""
         facts: dict[str, Any] = {
             "keys": [[key, index.save(writer.under(f"key-{key:x}"))] for key, index in self.keys.items()],
-            "kinds": [[*kind, index.save(writer.under(f"kind-{kind[0]:x}-{kind[1]:x}"))] for kind, index in self.kinds.items()],
+            "kinds": [[*kind, index.save(writer.under(f"kind-{kind[0]:x}-{kind[1]:x}"))] for kind, index in self.tuples.items()],
             "chains": list(self.chains),
-            "kinds_seen": [[*kind, *estimate] for kind, estimate in self._kinds_seen.items()],
+            "kinds_seen": [[*kind, *estimate] for kind, estimate in self._tuple_estimates.items()],
         }
         for order, chain in self.chains.items():
             chain.save(writer.under(f"chain-{order[0]}-{order[1]}-{order[2]:d}"))
@@ -374,15 +374,15 @@ class Prover:
         for key, saved in facts["keys"]:
             self.keys[key] = EqualityIndex.load(reader.under(f"key-{key:x}"), saved, self.cells, unknown=unknown)
         for columns, key, saved in facts["kinds"]:
-            self.kinds[columns, key] = TupleIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
+            self.tuples[columns, key] = TupleIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
         for index in self._indexes:
-            known = index.kinds.rows if isinstance(index, TupleIndex) else index.rows
-            index.take(self.cells, np.arange(known, self.cells.rows))
+            known = index.tuples.rows if isinstance(index, TupleIndex) else index.rows
+            index.add_rows(self.cells, np.arange(known, self.cells.rows))
         for first, second, along in facts["chains"]:
             chain = self.chains[first, second, along] = ChainIndex(Op.GE, Op.LE if along else Op.GE)
             known = chain.load(reader.under(f"chain-{first}-{second}-{along:d}"))
             chain.extend(*self._points((first, second, along), np.arange(known, self.cells.rows)))
-        self._kinds_seen = {(columns, key): (fresh, others) for columns, key, fresh, others in facts["kinds_seen"]}
+        self._tuple_estimates = {(columns, key): (fresh, others) for columns, key, fresh, others in facts["kinds_seen"]}
         if "agreement" in facts:
             self._agreement = Agreement(reader.array("agreement-masks"), reader.array("agreement-shares"), facts["agreement"])
 

@@ -21,7 +21,7 @@ from rowlaw.rules.model import Op
 from rowlaw.rules.outcomes import EQUAL_BIT
 
 PAIRS = 1 << 19  # random pairs that the estimate of agreement rests on
-MOST_KEYS = 2000  # candidates that are looked at
+MAX_KEYS = 2000  # candidates that are looked at
 
 
 class Agreement:
@@ -107,7 +107,7 @@ def _candidates(masks: np.ndarray, often: np.ndarray, known: Sequence[int]) -> n
     used = int(np.bitwise_or.reduce(masks, initial=np.uint64(0)))
     columns = [1 << c for c in range(64) if used >> c & 1]
     pairs = [a | b for a, b in combinations(columns, 2)]
-    whole = [int(m) for m in masks[np.argsort(-often, kind="stable")][:MOST_KEYS] if m]
+    whole = [int(m) for m in masks[np.argsort(-often, kind="stable")][:MAX_KEYS] if m]
     return np.array(list(dict.fromkeys([*known, *columns, *pairs, *whole])), np.uint64)
 
 
@@ -153,6 +153,6 @@ class Plan:
     keys: list[int]
     across: list[int]
     orders: list[Order]
-    kinds: dict[tuple[int, int], np.ndarray]
+    tuples: dict[tuple[int, int], np.ndarray]
     asked: np.ndarray
     seconds: float

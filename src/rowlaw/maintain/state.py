@@ -61,7 +61,7 @@ class Laws:
         self._store = store
         self._kind = evolution
         self._lock = threading.RLock()  # a stream refreshes the state that its user looks at
-        self._forget()
+        self._discard_memory()
 
     @classmethod
     def create(
@@ -161,7 +161,7 @@ class Laws:
         """The state in a folder, as it is now. Nothing but its manifest is read yet, and other processes may go on writing."""
         return cls(Store.open(path), evolution=evolution)
 
-    def _forget(self) -> None:
+    def _discard_memory(self) -> None:
         """What is in memory is no longer what is in the folder."""
         self._table: GrowingTable | None = None
         self._evolution: Evolution | None = None
@@ -174,12 +174,12 @@ class Laws:
         with self._lock:
             changed = self._store.refresh()
             if changed:
-                self._forget()
+                self._discard_memory()
             return changed
 
     def close(self) -> None:
         """Give up what is in memory. Nothing is lost: what was applied is in the folder."""
-        self._forget()
+        self._discard_memory()
 
     def __enter__(self) -> Self:
         return self
@@ -318,43 +318,43 @@ class Laws:
         (1, 1, 3)
         """
         shown = Progress(quiet=not progress)
-        door = rule_set(guard, None) if guard is not None else None
+        guard_rules = rule_set(guard, None) if guard is not None else None
         with shown.phase("read"):
-            coming = self.table.read(inserts, **reading) if inserts is not None else None
-            going = self.table.read(deletes, deletes=True, **reading) if deletes is not None else None
+            insert_batch = self.table.read(inserts, **reading) if inserts is not None else None
+            delete_batch = self.table.read(deletes, deletes=True, **reading) if deletes is not None else None
         with self._store.writing() as writer:
             if self._store.generation != self._seen:
-                self._forget()
+                self._discard_memory()
             if batch_id is not None and self._applied(batch_id):
                 return Change(
                     0, 0, Events(), len(self._rulebook), shown.seconds, self.batch, batch_id, repeated=True, _rules=lambda: self.rules
                 )
             try:
-                return self._applied_batch(writer, coming, going, batch_id, door, before, shown)
+                return self._apply_locked(writer, insert_batch, delete_batch, batch_id, guard_rules, before, shown)
             except BaseException:
-                self._forget()
+                self._discard_memory()
                 raise
 
-    def _applied_batch(
+    def _apply_locked(
         self,
         writer: Writer,
-        coming: Batch | None,
-        going: Batch | None,
+        insert_batch: Batch | None,
+        delete_batch: Batch | None,
         batch_id: str | None,
-        door: RuleSet | None,
+        guard_rules: RuleSet | None,
         before: Callable[[pa.Table | None, str | None], None] | None,
         shown: Progress,
     ) -> Change:
-        held: pa.Table | None = None
-        if door is not None and coming is not None:
+        quarantined: pa.Table | None = None
+        if guard_rules is not None and insert_batch is not None:
             with shown.phase("guard"):
                 trial = GrowingTable.load(self._store, self._store.facts["table"], "table")
-                coming, held = guarded(trial, coming, going, door)
-        rows = sum(batch.rows for batch in (coming, going) if batch is not None)
+                insert_batch, quarantined = guarded(trial, insert_batch, delete_batch, guard_rules)
+        rows = sum(batch.rows for batch in (insert_batch, delete_batch) if batch is not None)
         book, table = self._rulebook, self.table
         evolution = self._loaded if rows else None  # loaded before the table changes
         with shown.phase("take"):
-            taken = table.take(coming, going)
+            taken = table.take(insert_batch, delete_batch)
         evolved = None
         with uncollected():
             if evolution is not None:
@@ -366,7 +366,7 @@ class Laws:
             with shown.phase("compact"):
                 evolution.renumber(table, table.compact())
         if before is not None:
-            before(held, batch_id)
+            before(quarantined, batch_id)
         with shown.phase("save"):
             facts = {**self._store.facts, "batch": self.batch + 1}
             since = len(self._logs["events"]) - facts["rules_at"]
@@ -379,7 +379,7 @@ class Laws:
             shown.seconds,
             self.batch,
             batch_id,
-            quarantined=held,
+            quarantined=quarantined,
             chosen=chosen,
             counters=getattr(evolution, "counters", {}),
             _rules=lambda: self.rules,
@@ -401,20 +401,20 @@ class Laws:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
         known = len(book.terms)
-        happened: list[RawEvent] = []
+        raw_events: list[RawEvent] = []
         if evolved is not None:
             gone, came = evolved.removed, evolved.added
-            happened += [("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)]
+            raw_events += [("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)]
             born = zip(entries(came, number, book), came.witnesses, strict=True)
-            happened += [("born", book.add(entry), witness) for entry, witness in born]
-        kinds = Counter(kind for kind, _, _ in happened)
-        rows = Rows.taken(self.table, chain.from_iterable(witness for _, _, witness in happened))
+            raw_events += [("born", book.add(entry), witness) for entry, witness in born]
+        kinds = Counter(kind for kind, _, _ in raw_events)
+        rows = Rows.taken(self.table, chain.from_iterable(witness for _, _, witness in raw_events))
         counts = (getattr(self._evolution, "counts", None) or self.counts) if self.chosen else None
         total = len(counts) if counts is not None else len(book)
         record = BatchRecord(
             number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], total, counts
         )
-        events = Events(happened, record, rows, book.terms)
+        events = Events(raw_events, record, rows, book.terms)
         for name, text in zip(LOGS, (short(record.to_dict()), events.line(known)), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(log(text))

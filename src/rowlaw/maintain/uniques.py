@@ -130,7 +130,7 @@ class Uniques:
     """
 
     def __init__(self, cells: Cells, sets: np.ndarray, seen: DifferenceSets, quota: int | None, alive: np.ndarray) -> None:
-        self.cells, self.sets, self.seen, self.quota = cells, sets, seen, quota
+        self.cells, self.sets, self.differences, self.quota = cells, sets, seen, quota
         self.names = cells.names
         self.unknown = cells.slots.unknown
         self.lists: dict[int, EqualityIndex] = {}  # position lists by column
@@ -156,7 +156,7 @@ class Uniques:
         cells = Cells(column_slots(names, nulls, ordered=False), table)
         made = Uniques(cells, empty, DifferenceSets.none(cells), quota, alive)
         made._discover(table, alive, first)
-        made._choose(alive)
+        made._select_indexes(alive)
         return made
 
     @property
@@ -179,7 +179,7 @@ class Uniques:
     def maximal_non(self) -> list[tuple[str, ...]]:
         """The maximal non-uniques, short ones first: what the minimal difference sets leave out."""
         everything = pack([range(len(self.names))], len(self.names))
-        return self._named(unpack(everything & ~self.seen.smallest))
+        return self._named(unpack(everything & ~self.differences.smallest))
 
     def _named(self, sets: Iterable[Sequence[int]]) -> list[tuple[str, ...]]:
         return sorted((tuple(sorted(self.names[c] for c in line)) for line in sets), key=lambda names: (len(names), names))
@@ -206,24 +206,24 @@ class Uniques:
         inserted, deleted = np.asarray(inserted, np.int64), np.asarray(deleted, np.int64)
         self.candidates = self.validations = self._compared = 0
         alive = np.asarray(table.alive)
-        self._follow(table, inserted, deleted)
+        self._update_indexes(table, inserted, deleted)
         if len(deleted):
             before = alive.copy()
             before[inserted] = False
-            self._leave(before)
+            self._delete(before)
         if len(inserted):
-            self._come(table, alive, inserted)
+            self._insert(table, alive, inserted)
         return {}
 
     # Inserts
 
-    def _come(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> None:
+    def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> None:
         if self._without_pairs:
             self._discover(table, alive)  # there was one row at most, and nothing to go by
         else:
-            self._learn(self._duplicates(inserted, alive))
+            self._add_pairs(self._duplicates(inserted, alive))
         if not self._covered:
-            self._choose(alive)
+            self._select_indexes(alive)
 
     def _duplicates(self, inserted: np.ndarray, alive: np.ndarray) -> np.ndarray:
         """Pairs of a new row and another one that agree on the indexed columns of a minimal unique. Look-ups are shared (Algorithm 2)."""
@@ -232,47 +232,49 @@ class Uniques:
         keys = minimal_edges(distinct(self.sets & indexed))
         found = [np.zeros((0, 2), np.int64)]
         for key in unpack(keys):
-            columns = sorted(key, key=lambda c: -self._list(c).groups)
+            columns = sorted(key, key=lambda c: -self._position_list(c).groups)
             if columns:  # the other indexed columns narrow the look-up down at once
                 found.append(self._look_up(columns[0], columns, inserted, alive))
         return np.concatenate(found)
 
     def _look_up(self, column: int, agreeing: Sequence[int], rows: np.ndarray, alive: np.ndarray) -> np.ndarray:
-        index, begin, found = self._list(column), np.array([0, -1], np.int64), []
+        index, begin, found = self._position_list(column), np.array([0, -1], np.int64), []
         columns = np.array(agreeing, np.int64)
         while begin[0] < len(rows):
             out = np.empty((BATCH, 2), np.int64)
             found.append(out[: kernels.earlier(self.cells.matrix, columns, rows, index.following, alive, begin, out)])
         return np.concatenate(found) if found else np.zeros((0, 2), np.int64)
 
-    def _learn(self, pairs: np.ndarray) -> None:
+    def _add_pairs(self, pairs: np.ndarray) -> None:
         """Take in pairs of rows, and find the uniques that hit their difference sets too."""
         self._compared += len(pairs)
-        known = self.seen.smallest  # what the uniques hit, even if some of it is not minimal any more
-        new = self.seen.add(pairs)
+        known = self.differences.smallest  # what the uniques hit, even if some of it is not minimal any more
+        new = self.differences.add(pairs)
         if len(new):
             graph = Hypergraph(np.concatenate((known, new)), len(self.names))
             self.sets = (refine(graph, self.sets, len(known)) if len(known) else minimal_hitting_sets(graph)).all
 
     # Deletes
 
-    def _leave(self, alive: np.ndarray) -> None:
-        before = self.seen.smallest
+    def _delete(self, alive: np.ndarray) -> None:
+        before = self.differences.smallest
         # section IV-B: another pair of the same non-unique is most likely beside a row that went
-        gone = [edge for edge, rows in self.seen.drop_deleted(alive) if not any(self._still_shown(edge, row, alive) for row in rows)]
+        gone = [
+            edge for edge, rows in self.differences.drop_deleted(alive) if not any(self._find_other_pair(edge, row, alive) for row in rows)
+        ]
         if int(np.count_nonzero(alive)) < 2:
-            self.sets, self.seen = np.zeros((1, self.sets.shape[1]), np.uint64), DifferenceSets.none(self.cells)
-            self._choose(alive)
+            self.sets, self.differences = np.zeros((1, self.sets.shape[1]), np.uint64), DifferenceSets.none(self.cells)
+            self._select_indexes(alive)
         elif gone:
             proven = self.sets
-            known = self.seen.smallest
+            known = self.differences.smallest
             if len(without(known, before)) or len(without(before, known)):
                 self.sets = minimal_hitting_sets(Hypergraph(known, len(self.names))).all
             self._search_and_validate(alive, proven)
             if not self._covered:
-                self._choose(alive)
+                self._select_indexes(alive)
 
-    def _still_shown(self, edge: np.ndarray, row: int, alive: np.ndarray) -> bool:
+    def _find_other_pair(self, edge: np.ndarray, row: int, alive: np.ndarray) -> bool:
         """Whether two living rows agree with a row that went on all columns but those of a difference set; they are kept then."""
         everything = pack([range(len(self.names))], len(self.names))[0]
         line = unpack((everything & ~edge)[None, :])[0]
@@ -280,11 +282,11 @@ class Uniques:
         if line:
             if self.unknown and (self.cells.matrix[row, columns] < 0).any():
                 return False  # null agrees with nothing: the row had no duplicates here
-            index = max((self._list(c) for c in line), key=lambda i: i.groups)
+            index = max((self._position_list(c) for c in line), key=lambda i: i.groups)
             out = np.empty(2, np.int64)
             out = out[: kernels.members(self.cells.matrix, index.columns, columns, row, index.table, index.following, alive, out)]
         if len(out) == 2:
-            self.seen.add(out[None, :])
+            self.differences.add(out[None, :])
         return len(out) == 2
 
     def _search_and_validate(self, alive: np.ndarray, proven: np.ndarray) -> None:
@@ -300,16 +302,16 @@ class Uniques:
             held, pairs = self._agreeing(asked, alive)
             done.append(asked[held])
             portion = portion * GROWTH if 2 * np.count_nonzero(held) > len(held) else portion
-            self._learn(pairs)
+            self._add_pairs(pairs)
 
     def _agreeing(self, sets: np.ndarray, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which sets of columns are unique, and pairs of living rows that agree on the others."""
         empty = (sets == 0).all(axis=1)
         if empty.any():  # any two rows agree on no columns at all
             return ~empty, np.flatnonzero(alive)[None, :2]
-        has = members(sets, len(self.names))[:, self._many_first]
+        has = members(sets, len(self.names))[:, self._by_distinct_count]
         order = np.lexsort(np.packbits(has, axis=1).T[::-1])[::-1]  # neighbours have their first columns in common
-        columns = self._many_first[np.nonzero(has[order])[1]]
+        columns = self._by_distinct_count[np.nonzero(has[order])[1]]
         starts = np.concatenate(([0], np.cumsum(has[order].sum(axis=1))))
         counts, pairs = agreeing(self.cells.matrix, alive, columns, starts, self.unknown, COUNTEREXAMPLES)
         held = np.zeros(len(sets), bool)
@@ -317,7 +319,7 @@ class Uniques:
         return held, pairs
 
     @cached_property
-    def _many_first(self) -> np.ndarray:
+    def _by_distinct_count(self) -> np.ndarray:
         """The columns, ``int64``, those of most values first."""
         some = self.cells.matrix[:: max(1, self.cells.rows // SAMPLED)]
         return np.argsort([-len(np.unique(some[:, c])) for c in range(len(self.names))], kind="stable")
@@ -329,7 +331,7 @@ class Uniques:
         chosen = pack([self.indexed], len(self.names))
         return bool(((self.sets & chosen).any(axis=1) | ~self.sets.any(axis=1)).all())
 
-    def _choose(self, alive: np.ndarray) -> None:
+    def _select_indexes(self, alive: np.ndarray) -> None:
         """Choose the columns to look up: Algorithms 3 and 4."""
         uniques = [frozenset(line) for line in unpack(self.sets) if line]
         used = sorted(set().union(*uniques))
@@ -340,24 +342,24 @@ class Uniques:
         quota = self.quota if self.quota is not None else len(chosen) + SPARE
         self.indexed = chosen + [c for c in additional_columns(uniques, chosen, quota, selectivity) if c not in chosen]
         for column in self.indexed:  # now, so that they are saved
-            self._list(column)
+            self._position_list(column)
 
-    def _list(self, column: int) -> EqualityIndex:
+    def _position_list(self, column: int) -> EqualityIndex:
         """The position lists of a column, made when they are first needed."""
         if column not in self.lists:
             index = EqualityIndex(self.cells, [self.names[column]], unknown=self.unknown)
-            index.take(self.cells, np.flatnonzero(self._present))
+            index.add_rows(self.cells, np.flatnonzero(self._present))
             self.lists[column] = index
         return self.lists[column]
 
-    def _follow(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> None:
+    def _update_indexes(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> None:
         self.cells.append(table)
         self._present = np.asarray(table.alive).copy()
         self._present[deleted] = True
         for column in [c for c in self.lists if self.names[c] in table.relabelled]:
             del self.lists[column]
         for index in self.lists.values():
-            index.take(self.cells, inserted)
+            index.add_rows(self.cells, inserted)
 
     def save(self, writer: Writer) -> None:
         """Write uniques, difference sets and position lists."""
@@ -365,7 +367,7 @@ class Uniques:
         facts = {"columns": self.names, "nulls": self.cells.slots.nulls, "quota": self.quota, "indexed": self.indexed}
         writer.json("facts", {**facts, "lists": lists})
         writer.array("sets", self.sets)
-        self.seen.save(writer)
+        self.differences.save(writer)
 
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> Uniques:
@@ -376,13 +378,13 @@ class Uniques:
         made.indexed = facts["indexed"]
         for column, saved in facts["lists"]:
             index = made.lists[column] = EqualityIndex.load(reader.under(f"list-{column}"), saved, cells, unknown=made.unknown)
-            index.take(cells, np.arange(index.rows, cells.rows))
+            index.add_rows(cells, np.arange(index.rows, cells.rows))
         return made
 
     def renumber(self, table: GrowingTable, numbers: np.ndarray) -> None:
         """The table was compacted."""
         self.cells = Cells(self.cells.slots, table)
-        self.seen.renumber(self.cells, numbers)
+        self.differences.renumber(self.cells, numbers)
         self.lists, self._present = {}, np.asarray(table.alive)
 
     def _discover(self, table: GrowingTable, alive: np.ndarray, first: InitialDependencies | None = None) -> None:
@@ -390,8 +392,8 @@ class Uniques:
         if int(np.count_nonzero(alive)) < 2:
             return
         found = first or initial_dependencies(table, ("key",), self.cells.slots.nulls, columns=self.names)
-        self.seen.add(found.pairs)
-        self.sets = minimal_hitting_sets(Hypergraph(self.seen.smallest, len(self.names))).all
+        self.differences.add(found.pairs)
+        self.sets = minimal_hitting_sets(Hypergraph(self.differences.smallest, len(self.names))).all
         self._search_and_validate(alive, found.keys)
 
     def _check(self, alive: np.ndarray) -> None:
@@ -399,7 +401,7 @@ class Uniques:
         for index in self.lists.values():
             index._check(self.cells, alive)
         assert self._covered
-        self.seen._check(alive)
+        self.differences._check(alive)
         for line in unpack(self.sets):
             assert not self._has_duplicates(line, alive)
             assert all(self._has_duplicates([d for d in line if d != c], alive) for c in line)

@@ -32,7 +32,7 @@ class GrowingArray(Protocol):
 
 
 class MemoryArray:
-    """In memory, with room for more: extending costs what is added, amortised.
+    """In memory, with space for more: extending costs what is added, amortised.
 
     >>> grown = MemoryArray(np.array([1, 2], np.int32))
     >>> grown.extend(np.array([3], np.int32))
@@ -41,33 +41,33 @@ class MemoryArray:
     """
 
     def __init__(self, values: np.ndarray) -> None:
-        self._room, self._length = values, len(values)
+        self._buffer, self._length = values, len(values)
 
     def __len__(self) -> int:
         return self._length
 
     @property
     def array(self) -> np.ndarray:
-        view = self._room[: self._length]
+        view = self._buffer[: self._length]
         view.flags.writeable = False
         return view
 
     def extend(self, values: np.ndarray) -> None:
         needed = self._length + len(values)
-        if needed > len(self._room):
-            room = np.empty(max(needed, 2 * self._length), self._room.dtype)
-            room[: self._length] = self._room[: self._length]
-            self._room = room
-        self._room[self._length : needed] = values
+        if needed > len(self._buffer):
+            buffer = np.empty(max(needed, 2 * self._length), self._buffer.dtype)
+            buffer[: self._length] = self._buffer[: self._length]
+            self._buffer = buffer
+        self._buffer[self._length : needed] = values
         self._length = needed
 
     def change(self, places: np.ndarray, value: object) -> None:
         """Set some of the values."""
-        self._room[places] = value
+        self._buffer[places] = value
 
 
 class FileArray:
-    """In a file, from byte ``offset`` on, with room for ``room`` values (None: as many as come, to the end of the file).
+    """In a file, from byte ``offset`` on, with space for ``capacity`` values (None: as many as come, to the end of the file).
 
     What is added is written behind what others may have mapped, which stays as it is.
     """
@@ -79,10 +79,10 @@ class FileArray:
         length: int = 0,
         *,
         offset: int = 0,
-        room: int | None = None,
+        capacity: int | None = None,
         mapped: np.ndarray | None = None,
     ) -> None:
-        self.path, self.dtype, self.offset, self.room = path, dtype, offset, room
+        self.path, self.dtype, self.offset, self.capacity = path, dtype, offset, capacity
         self._length, self._mapped = length, mapped
 
     @staticmethod
@@ -95,14 +95,14 @@ class FileArray:
         return made
 
     @staticmethod
-    def create_all(path: Path, arrays: Sequence[np.ndarray], room: int) -> list[FileArray]:
-        """Several arrays of one type in one file, each with room to grow: one file to be made durable instead of many."""
+    def create_all(path: Path, arrays: Sequence[np.ndarray], capacity: int) -> list[FileArray]:
+        """Several arrays of one type in one file, each with space to grow: one file to be made durable instead of many."""
         dtype = arrays[0].dtype
-        pages = -(-max(room, 1) * dtype.itemsize // mmap.ALLOCATIONGRANULARITY)
+        pages = -(-max(capacity, 1) * dtype.itemsize // mmap.ALLOCATIONGRANULARITY)
         region = pages * mmap.ALLOCATIONGRANULARITY
         with open(path, "xb") as stream:
             stream.truncate(region * len(arrays))  # the holes take no space
-        made = [FileArray(path, dtype, offset=region * i, room=region // dtype.itemsize) for i in range(len(arrays))]
+        made = [FileArray(path, dtype, offset=region * i, capacity=region // dtype.itemsize) for i in range(len(arrays))]
         for array, values in zip(made, arrays, strict=True):
             array.extend(values)
         return made
@@ -111,7 +111,7 @@ class FileArray:
         return self._length
 
     def fits(self, more: int) -> bool:
-        return self.room is None or self._length + more <= self.room
+        return self.capacity is None or self._length + more <= self.capacity
 
     @property
     def array(self) -> np.ndarray:

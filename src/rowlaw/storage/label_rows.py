@@ -23,8 +23,8 @@ def spare(rows: int) -> int:
 class LabelRows:
     """``matrix``: ``int32[rows, columns]``. The first ``saved`` rows are as they are in the file; -1: nothing is."""
 
-    def __init__(self, room: np.ndarray, rows: int, saved: int = -1) -> None:
-        self._room, self.rows, self.saved = room, rows, saved
+    def __init__(self, buffer: np.ndarray, rows: int, saved: int = -1) -> None:
+        self._buffer, self.rows, self.saved = buffer, rows, saved
 
     @staticmethod
     def of(columns: Sequence[np.ndarray]) -> LabelRows:
@@ -35,27 +35,27 @@ class LabelRows:
 
     @property
     def matrix(self) -> np.ndarray:
-        return self._room[: self.rows]
+        return self._buffer[: self.rows]
 
     def append(self, columns: Sequence[np.ndarray]) -> None:
         """Take in rows, given by columns."""
         before, self.rows = self.rows, self.rows + (len(columns[0]) if columns else 0)
-        if self.rows > len(self._room):
-            room = np.zeros((self.rows + spare(self.rows), self._room.shape[1]), np.int32)
-            room[:before] = self._room[:before]
-            self._room, self.saved = room, -1
+        if self.rows > len(self._buffer):
+            buffer = np.zeros((self.rows + spare(self.rows), self._buffer.shape[1]), np.int32)
+            buffer[:before] = self._buffer[:before]
+            self._buffer, self.saved = buffer, -1
         for i, column in enumerate(columns):
-            self._room[before : self.rows, i] = column
+            self._buffer[before : self.rows, i] = column
 
     def replace(self, column: int, labels: np.ndarray) -> None:
         """Give new labels to all rows of a column."""
-        self._room[: self.rows, column] = labels
+        self._buffer[: self.rows, column] = labels
         self.saved = -1
 
     def save(self, writer: Writer, name: str) -> int:
         """Write the rows if those in the file are not nearly all; how many the file has."""
         if self.saved < 0 or name not in writer:
-            writer.array(name, self._room)
+            writer.array(name, self._buffer)
             self.saved = self.rows
         else:
             writer.keep(name)

@@ -37,7 +37,7 @@ ALONE = 1 << 16  # bytes: an array this large has a file of its own, which goes 
 ATTEMPTS = 20  # at reading a manifest and its files while generations pass by
 SYNCED_AT_ONCE = 8
 
-Entry = tuple[str, int, str, list[int], int | None]  # file, offset, type, shape, room to grow
+Entry = tuple[str, int, str, list[int], int | None]  # file, offset, type, shape, capacity to grow
 
 
 class Reader:
@@ -207,8 +207,8 @@ class Store:
 
     def growing(self, name: str) -> FileArray:
         """An array of this generation, to be extended."""
-        file, offset, dtype, shape, room = self.entries[name]
-        return FileArray(self.data / file, np.dtype(dtype), shape[0], offset=offset, room=room, mapped=self.reader.array(name))
+        file, offset, dtype, shape, capacity = self.entries[name]
+        return FileArray(self.data / file, np.dtype(dtype), shape[0], offset=offset, capacity=capacity, mapped=self.reader.array(name))
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST
@@ -279,7 +279,7 @@ class Store:
         entries = dict(writer.entries)
         entries |= self._write_arrays(writer)
         for name, array in writer.grown.items():
-            entries[name] = (array.path.name, array.offset, array.dtype.str, [len(array)], array.room)
+            entries[name] = (array.path.name, array.offset, array.dtype.str, [len(array)], array.capacity)
         touched = {entry[0] for entry in entries.values()} - set(self._sizes)
         touched |= {array.path.name for name, array in writer.grown.items() if entries[name] != self.entries.get(name)}
         step("make durable")

@@ -31,7 +31,7 @@ from rowlaw.storage.live_relation import LiveRelation
 from rowlaw.storage.store import Reader, Store, Writer
 from rowlaw.storage.values import Form, Values, form
 
-SPARE_ROWS, SPARE_SHARE = 16_384, 0.5  # room for rows to come: so many, or this share of those that are here
+SPARE_ROWS, SPARE_SHARE = 16_384, 0.5  # capacity for rows to come: so many, or this share of those that are here
 DEAD_SHARE = 0.5  # of the rows: with more of them gone, compacting costs less than dragging them along
 UNSEEN = -2  # in the place of a label: a value that the table has never had
 
@@ -86,7 +86,7 @@ class GrowingTable:
         self.skipped = dict(skipped or {})  # columns of the first table that could not be compared: batches may have them too
         self._index = {column.name: i for i, column in enumerate(self.columns)}
         self._labels = list(labels)
-        self._deaths = deaths
+        self._deleted_rows = deaths
         self._dictionaries = list(dictionaries)
         self._forms = [form([c.arrow_type for c in self.columns if c.scale == scale]) for scale in range(len(dictionaries))]
         self._alive: MemoryArray | None = None
@@ -138,19 +138,19 @@ class GrowingTable:
     @property
     def living(self) -> int:
         """Rows that are here."""
-        return self.rows - len(self._deaths)
+        return self.rows - len(self._deleted_rows)
 
     @property
     def deaths(self) -> np.ndarray:
         """The rows that are gone, in the order in which they went."""
-        return self._deaths.array
+        return self._deleted_rows.array
 
     @property
     def alive(self) -> np.ndarray:
         """For each row whether it is here."""
         if self._alive is None:
             alive = np.ones(self.rows, bool)
-            alive[self._deaths.array] = False
+            alive[self._deleted_rows.array] = False
             self._alive = MemoryArray(alive)
         return self._alive.array
 
@@ -248,15 +248,15 @@ class GrowingTable:
         A batch that does not fit is an error and changes nothing. ``O(b log n)`` for a batch of b rows, and one pass over a column or
         a few for rows that are named.
         """
-        coming = self.read(inserts) if inserts is not None else None
-        going = self.read(deletes, deletes=True) if deletes is not None else None
+        insert_batch = self.read(inserts) if inserts is not None else None
+        delete_batch = self.read(deletes, deletes=True) if deletes is not None else None
         self.relabelled = {}
-        deleted = self._going(going) if going is not None and going.rows else np.zeros(0, np.int32)
-        if coming is not None and coming.rows:
-            self._check_coming(coming, deleted)
-        inserted = self._come(coming) if coming is not None and coming.rows else np.zeros(0, np.int32)
+        deleted = self._rows_to_delete(delete_batch) if delete_batch is not None and delete_batch.rows else np.zeros(0, np.int32)
+        if insert_batch is not None and insert_batch.rows:
+            self._check_inserts(insert_batch, deleted)
+        inserted = self._insert(insert_batch) if insert_batch is not None and insert_batch.rows else np.zeros(0, np.int32)
         if len(deleted):
-            self._deaths.extend(deleted)
+            self._deleted_rows.extend(deleted)
         if len(inserted) or len(deleted):
             self._relation = None
             if self._alive is not None:
@@ -265,12 +265,12 @@ class GrowingTable:
                 alive.change(deleted, False)
         return AppliedRows(inserted, deleted)
 
-    def _found(self, column: TableColumn, values: pa.Array) -> np.ndarray:
+    def _labels_of(self, column: TableColumn, values: pa.Array) -> np.ndarray:
         """The labels of some values, -2 for those that the table has never seen; with null's as the last."""
         found = self._dictionaries[column.scale].find(self._forms[column.scale].keep(values))
         return np.append(np.where(found == NULL, UNSEEN, found), NULL).astype(np.int32)
 
-    def _going(self, batch: Batch) -> np.ndarray:
+    def _rows_to_delete(self, batch: Batch) -> np.ndarray:
         """The rows that a batch names, one for each of its rows."""
         names = self.row_id or self.names
         rows = self._matching(names, batch, np.arange(batch.rows))
@@ -285,7 +285,7 @@ class GrowingTable:
     def _matching(self, names: Sequence[str], batch: Batch, rows: np.ndarray) -> np.ndarray:
         """For each of some rows of a batch a living row with its values in these columns, no row twice; -1 where none is left."""
         codes = [batch.columns[n].codes[rows] for n in names]
-        wanted = np.stack([self._found(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)])
+        wanted = np.stack([self._labels_of(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)])
         seen = (wanted != UNSEEN).all(axis=0)  # values that never came need not be looked for
         found = np.full(len(rows), -1, np.int32)
         if seen.any():
@@ -293,7 +293,7 @@ class GrowingTable:
             found[seen] = matching_rows([self.labels(names[i]) for i in order], wanted[order][:, seen], self.alive)
         return found
 
-    def _check_coming(self, batch: Batch, deleted: np.ndarray) -> None:
+    def _check_inserts(self, batch: Batch, deleted: np.ndarray) -> None:
         if self.rows + batch.rows > MOST_ROWS:
             raise RowlawError("TABLE_TOO_LARGE", source=batch.source, rows=f"{self.rows + batch.rows:,}", limit=f"{MOST_ROWS:,}")
         if not self.row_id:
@@ -315,7 +315,7 @@ class GrowingTable:
                 "DUPLICATE_ROW_ID", source=batch.source, id=taken, problem="belongs to another row; delete that row in the same batch"
             )
 
-    def _come(self, batch: Batch) -> np.ndarray:
+    def _insert(self, batch: Batch) -> np.ndarray:
         first = self.rows
         kept: dict[str, Values] = {c.name: self._forms[c.scale].keep(batch.columns[c.name].values) for c in self.columns}
         found: dict[str, np.ndarray] = {}
@@ -343,7 +343,7 @@ class GrowingTable:
     @property
     def sparse(self) -> bool:
         """Whether so many rows are gone that the table should be compacted."""
-        return len(self._deaths) > DEAD_SHARE * self.rows
+        return len(self._deleted_rows) > DEAD_SHARE * self.rows
 
     def compact(self) -> np.ndarray:
         """Forget the rows that are gone, and values that only they had. Gives the new number of each old row, -1 for those forgotten."""
@@ -354,7 +354,7 @@ class GrowingTable:
         for scale, dictionary in enumerate(self._dictionaries):
             used = np.unique(np.concatenate([self._labels[i].array for i, c in enumerate(self.columns) if c.scale == scale]))
             dictionary.only(used[used != NULL])
-        self._deaths = MemoryArray(np.zeros(0, np.int32))
+        self._deleted_rows = MemoryArray(np.zeros(0, np.int32))
         self._alive = self._relation = self._label_rows = self._kept_rows = None
         return numbers
 
@@ -362,13 +362,13 @@ class GrowingTable:
         """Write what has changed since the last generation; gives the facts for the manifest."""
         unfiled = [i for i, labels in enumerate(self._labels) if not isinstance(labels, FileArray)]
         if unfiled:
-            room = self.rows + max(SPARE_ROWS, int(self.rows * SPARE_SHARE))
-            made = FileArray.create_all(writer.store.data / writer.new_file(), [self._labels[i].array for i in unfiled], room)
+            capacity = self.rows + max(SPARE_ROWS, int(self.rows * SPARE_SHARE))
+            made = FileArray.create_all(writer.store.data / writer.new_file(), [self._labels[i].array for i in unfiled], capacity)
             for i, array in zip(unfiled, made, strict=True):
                 self._labels[i] = array
-        if not isinstance(self._deaths, FileArray):
-            self._deaths = FileArray.create(writer.store.data / writer.new_file(), self._deaths.array)
-        for name, filed in (*((f"labels-{i}", labels) for i, labels in enumerate(self._labels)), ("deaths", self._deaths)):
+        if not isinstance(self._deleted_rows, FileArray):
+            self._deleted_rows = FileArray.create(writer.store.data / writer.new_file(), self._deleted_rows.array)
+        for name, filed in (*((f"labels-{i}", labels) for i, labels in enumerate(self._labels)), ("deaths", self._deleted_rows)):
             assert isinstance(filed, FileArray)
             writer.grow(name, filed)
         for scale, dictionary in enumerate(self._dictionaries):
@@ -416,7 +416,7 @@ class GrowingTable:
         for dictionary in self._dictionaries:
             dictionary._check()
         assert len({len(labels) for labels in self._labels}) == 1
-        assert len(np.unique(self._deaths.array)) == len(self._deaths)
+        assert len(np.unique(self._deleted_rows.array)) == len(self._deleted_rows)
         assert int(self.alive.sum()) == self.living
         for column, labels in zip(self.columns, self._labels, strict=True):
             assert np.isin(labels.array, np.append(self._dictionaries[column.scale].labels, NULL)).all()
