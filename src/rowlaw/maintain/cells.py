@@ -167,9 +167,11 @@ class Cells:
     def signatures(self, pairs: np.ndarray) -> np.ndarray:
         """The signatures of given pairs."""
         pairs = np.asarray(pairs, np.int64)
-        found = np.empty((len(pairs), self.slots.words), np.uint64)
-        kernels._signatures(self.matrix, self.how, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), len(pairs), found)
-        return found
+        signatures = np.empty((len(pairs), self.slots.words), np.uint64)
+        kernels._signatures(
+            self.matrix, self.how, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), len(pairs), signatures
+        )
+        return signatures
 
 
 def _plain(slot: Slot, table: GrowingTable) -> bool:

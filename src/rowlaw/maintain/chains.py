@@ -160,13 +160,13 @@ class ChainIndex:
         turned = np.ascontiguousarray(np.asarray(points, np.int64) * self._turned)
         above = np.array([(op in ASCENDING) == (turn > 0) for op, turn in zip((first_op, second_op), self._turned, strict=True)])
         weak = np.array([op not in STRICT for op in (first_op, second_op)])
-        found = []
+        blocks = []
         for part in (self.main, self.recent):
-            begin, room = np.zeros(2, np.int64), max(BATCH, int(np.diff(part.starts).max(initial=0)))
+            begin, block_size = np.zeros(2, np.int64), max(BATCH, int(np.diff(part.starts).max(initial=0)))
             while begin[0] < len(turned):
-                out = np.empty((room, 2), np.int64)
-                found.append(out[: kernels.fetch(part.x, part.y, part.rows, part.starts, turned, above, weak, begin, out)])
-        return np.concatenate(found) if found else np.zeros((0, 2), np.int64)
+                out = np.empty((block_size, 2), np.int64)
+                blocks.append(out[: kernels.fetch(part.x, part.y, part.rows, part.starts, turned, above, weak, begin, out)])
+        return np.concatenate(blocks) if blocks else np.zeros((0, 2), np.int64)
 
     def save(self, writer: Writer) -> None:
         """Write the large chains, unless they are in the files; rows beyond them are put in again."""

@@ -95,7 +95,7 @@ def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], tabl
     """What a batch did to chosen rules, with the values of the rows that clash. ``evolution`` is None where the batch had no rows."""
     if evolution is None:
         return [RuleChange(named.id, named.rule, counts[named.id], 0, 0) for named in rules]
-    found = []
+    changes = []
     for named in rules:
         change = evolution.changes[named.id]
         shown = dict.fromkeys((*table.row_id, *named.rule.columns))
@@ -104,8 +104,8 @@ def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], tabl
             [[{name: rows[row][name] for name in shown} for row in dict.fromkeys(pair)] for pair in pairs]
             for pairs in (change.new_pairs, change.resolved_pairs)
         )
-        found.append(RuleChange(named.id, named.rule, change.violations, change.new, change.resolved, new, resolved))
-    return found
+        changes.append(RuleChange(named.id, named.rule, change.violations, change.new, change.resolved, new, resolved))
+    return changes
 
 
 class CountedDenial:
@@ -145,17 +145,17 @@ class CountedDenial:
 
     def _tuples(self, table: GrowingTable, rows: np.ndarray) -> np.ndarray:
         """The fields of some rows, ``int32[rows, fields]``."""
-        found = np.ones((len(rows), self._width), np.int32)
+        tuples = np.ones((len(rows), self._width), np.int32)
         for i, name in enumerate(self.fields):
-            found[:, i] = table.labels(name)[rows]
+            tuples[:, i] = table.labels(name)[rows]
         for i, row in enumerate(self._flags):
-            found[:, len(self.fields) + i] = self._satisfies(table, rows, self._within[row])
-        return found
+            tuples[:, len(self.fields) + i] = self._satisfies(table, rows, self._within[row])
+        return tuples
 
     def _satisfies(self, table: GrowingTable, rows: np.ndarray, predicates: Sequence[Predicate]) -> np.ndarray:
         """Which rows satisfy comparisons within a row."""
-        own = [Column("s", p.right.name) if isinstance(p.right, Column) else p.right for p in predicates]
-        slots = tuple(Slot(Column("s", p.left.name), right, ordered=True) for p, right in zip(predicates, own, strict=True))
+        right_operands = [Column("s", p.right.name) if isinstance(p.right, Column) else p.right for p in predicates]
+        slots = tuple(Slot(Column("s", p.left.name), right, ordered=True) for p, right in zip(predicates, right_operands, strict=True))
         compared = Slots(table.relation(rows), slots, self.nulls)
         good = np.ones(len(rows), bool)
         for i, p in enumerate(predicates):
@@ -248,8 +248,8 @@ class CountedDenial:
         """Clashes as pairs of rows: any living row of the tuple stands for its partner."""
         assert self.folded is not None
         pairs = []
-        for row, k, is_s, known in sample.tolist():
-            other = known
+        for row, k, is_s, known_row in sample.tolist():
+            other = known_row
             if other < 0 and not self._flags:  # of a rule with literals the search would have to look at all rows
                 alive = np.asarray(table.alive).copy()
                 alive[[row, *(() if but is None else but.tolist())]] = False
@@ -398,10 +398,10 @@ def _written(named: NamedRule) -> dict[str, Any]:
 
 def _empty(width: int, tuples: int) -> Folded:
     """A folded table with room for so many tuples and some more."""
-    room = tuples + spare(tuples)
-    slots = 1 << (LOADED * room).bit_length()
-    shapes: dict[str, tuple[int, ...]] = {"tuples": (room, width), "weights": (room,), "rows": (room,), "table": (slots,)}
-    shapes |= {"s_table": (slots,), "s_next": (room,), "t_table": (slots,), "t_next": (room,)}
+    capacity = tuples + spare(tuples)
+    slots = 1 << (LOADED * capacity).bit_length()
+    shapes: dict[str, tuple[int, ...]] = {"tuples": (capacity, width), "weights": (capacity,), "rows": (capacity,), "table": (slots,)}
+    shapes |= {"s_table": (slots,), "s_next": (capacity,), "t_table": (slots,), "t_next": (capacity,)}
     return Folded(**{name: np.zeros(shape, np.int32) for name, shape in shapes.items()}, used=np.zeros(1, np.int64))
 
 

@@ -100,25 +100,27 @@ class MaintainedDenials:
         """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
         cheaper."""
         engine, limit = RecordingEngine(table.relation(), nulls), deadline or Deadline()
-        found = discover_denials(engine, space, error=error, progress=progress, deadline=limit)
-        check_complete(limit, found.partial)
-        atoms = Atoms(detached_slots(found.atoms.slots.slots, nulls), found.atoms.predicates, found.atoms.slot, found.atoms.weak)
+        discovered = discover_denials(engine, space, error=error, progress=progress, deadline=limit)
+        check_complete(limit, discovered.partial)
+        atoms = Atoms(
+            detached_slots(discovered.atoms.slots.slots, nulls), discovered.atoms.predicates, discovered.atoms.slot, discovered.atoms.weak
+        )
         cells = Cells(atoms.slots, table)
-        made = MaintainedDenials(space, atoms, cells, Ledger(atoms.slots.words, counted=True), found.sets, error, table.living)
+        made = MaintainedDenials(space, atoms, cells, Ledger(atoms.slots.words, counted=True), discovered.sets, error, table.living)
         made._counting_forced = counted
         if counted is None:
             counted = error > 0 or made._counting_pays(table)
         if counted or error > 0:
-            if found.all_pairs:
-                made.ledger.add_known(found.evidence.signatures, found.evidence.counts, atoms.slots)
+            if discovered.all_pairs:
+                made.ledger.add_known(discovered.evidence.signatures, discovered.evidence.counts, atoms.slots)
                 cells.sorted_by_similarity(np.arange(cells.rows))  # now rather than with the first batch
             else:
                 made.ledger.compare_all(cells, np.flatnonzero(table.alive), np.zeros(0, np.int64))
                 made.ledger.end_batch(1)
             made._update_edges()
         else:
-            made._find_witnesses(table, found.evidence.signatures, engine.table_pairs)
-        return made, found
+            made._find_witnesses(table, discovered.evidence.signatures, engine.table_pairs)
+        return made, discovered
 
     def _counting_pays(self, table: GrowingTable) -> bool:
         """Whether counting all pairs of batches is cheaper than looking at those that indexes find."""
@@ -141,8 +143,8 @@ class MaintainedDenials:
         proof = Proof()
         self.prover.prove_all(self.ops(self.sets), alive, proof)
         self._update_edges()
-        lost = self.ledger.drop_unwitnessed()
-        if len(lost):
+        unwitnessed = self.ledger.drop_unwitnessed()
+        if len(unwitnessed):
             self._search_and_validate(table, alive)
         self.prover.prepare(self.ops(self.sets), max(1, table.living // ONE_IN), alive)
 
@@ -178,7 +180,7 @@ class MaintainedDenials:
 
     def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges that came with new rows, and a pair for each."""
-        known = self.ledger.holds
+        held_before = self.ledger.holds
         self.ledger.begin_batch()
         if self.ledger.counted:
             there = alive.copy()
@@ -186,10 +188,10 @@ class MaintainedDenials:
             self.ledger.compare_all(self.cells, inserted, np.flatnonzero(there))
             fresh = self.ledger.end_batch(1)
             self._update_edges()
-            self._refine(known, fresh)
+            self._refine(held_before, fresh)
             return self._edges_of(fresh)
         proof, proven = Proof(), list[np.ndarray]()
-        everything: list[np.ndarray] = []
+        new_places: list[np.ndarray] = []
         while True:
             sets = self._unproven(proof, proven)
             if not len(sets):
@@ -197,11 +199,11 @@ class MaintainedDenials:
             asked = self.prover.prove_batch(self.ops(sets), inserted, alive, proof)
             proven += [sets[~asked], self._ask(table, alive, sets[asked])]
             self._update_edges()
-            fresh = self.ledger.since(known)
-            self._refine(known, fresh)
-            known = self.ledger.holds
-            everything.append(fresh)
-        return self._edges_of(np.concatenate(everything) if everything else np.zeros(0, np.int64))
+            fresh = self.ledger.since(held_before)
+            self._refine(held_before, fresh)
+            held_before = self.ledger.holds
+            new_places.append(fresh)
+        return self._edges_of(np.concatenate(new_places) if new_places else np.zeros(0, np.int64))
 
     def _delete(self, table: GrowingTable, alive: np.ndarray, deleted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The edges that went with rows, and a pair of each."""
@@ -229,11 +231,11 @@ class MaintainedDenials:
             sets = self._unproven(proof, proven)
             if not len(sets):
                 return
-            known = self.ledger.holds
+            held_before = self.ledger.holds
             asked = self.prover.prove_all(self.ops(sets), alive, proof)
             proven.append(self._ask(table, alive, sets[asked]))
             self._update_edges()
-            self._refine(known, self.ledger.since(known))
+            self._refine(held_before, self.ledger.since(held_before))
 
     def _unproven(self, proof: Proof, proven: Sequence[np.ndarray]) -> np.ndarray:
         sets = self.chosen
@@ -257,13 +259,13 @@ class MaintainedDenials:
         relation = table.relation() if len(rows) == table.living else table.relation(rows)
         engine = RowEngine(relation, self.atoms.slots.nulls)
         answers = engine.violating_pairs(self.atoms.denials(sets), COUNTEREXAMPLES)
-        broken = [rows[found] for found in answers if len(found)]
+        broken = [rows[pairs_of_rule] for pairs_of_rule in answers if len(pairs_of_rule)]
         if broken:
             pairs = np.concatenate(broken)
             alone = pairs[:, 0] == pairs[:, 1]  # a row that breaks a rule about single rows does so beside any other
             pairs[alone, 1] = np.where(pairs[alone, 0] == rows[0], rows[-1], rows[0])
             self.ledger.compare_pairs(self.cells, *pairs.T)
-        return sets[[not len(found) for found in answers]]
+        return sets[[not len(pairs_of_rule) for pairs_of_rule in answers]]
 
     @property
     def pairs(self) -> int:
@@ -292,11 +294,11 @@ class MaintainedDenials:
             self.sets = minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).all
             self._search_seconds = time.perf_counter() - began
 
-    def _refine(self, known: np.ndarray, fresh: np.ndarray) -> None:
-        """Take new edges into account; ``known`` are the places of those that the sets hit already."""
+    def _refine(self, held_before: np.ndarray, fresh: np.ndarray) -> None:
+        """Take new edges into account; ``held_before`` are the places of those that the sets hit already."""
         if not len(fresh) or self.error:
             return
-        new, old = distinct(self.edges[fresh]), self.edges[: len(known)][known]
+        new, old = distinct(self.edges[fresh]), self.edges[: len(held_before)][held_before]
         most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
         some = np.ascontiguousarray(self.sets[::ONE_SET_IN])  # which tell well enough which of the two it is to be
         if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(hitting_refine.missing(new, 0, some, most, NEVER.flag)) > most:
@@ -389,9 +391,9 @@ class MaintainedDenials:
 _NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
 
 
-def _assign_witnesses(pairs: np.ndarray, sets: np.ndarray, found: tuple[np.ndarray, np.ndarray], wanted: int) -> None:
+def _assign_witnesses(pairs: np.ndarray, sets: np.ndarray, evidence: tuple[np.ndarray, np.ndarray], wanted: int) -> None:
     """Gives sets that have no pair yet one whose edge they hit as often as is ``wanted``."""
-    edges, shown = (part[found[1][:, 0] >= 0] for part in found)
+    edges, shown = (part[evidence[1][:, 0] >= 0] for part in evidence)
     todo = np.flatnonzero(pairs[:, 0] < 0)
     first = hitting_edges.first_hit(np.ascontiguousarray(edges), sets[todo], wanted)
     pairs[todo[first >= 0]] = shown[first[first >= 0]]

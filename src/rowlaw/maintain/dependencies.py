@@ -67,13 +67,13 @@ class MaintainedDependencies:
         sides: Collection[str] | None = None,
     ) -> MaintainedDependencies:
         """Find the laws of the table as it is, or take them from what discovery has found."""
-        found = first or initial_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls, sides=sides)
+        initial = first or initial_dependencies(table, frozenset(kinds) & {"fd", "od"}, nulls, sides=sides)
         names = [name for name in table.names if name not in naming_only(table.row_id)]
         cells = Cells(column_slots(names, nulls, ordered="od" in kinds), table)
         made = MaintainedDependencies(kinds, cells, Ledger(cells.slots.words, counted=False), sides)
-        made.ledger.compare_pairs(cells, *found.pairs.T)
+        made.ledger.compare_pairs(cells, *initial.pairs.T)
         made._refine(np.arange(len(made.ledger)))
-        made._search_and_validate(table, np.asarray(table.alive), found.proven)
+        made._search_and_validate(table, np.asarray(table.alive), initial.proven)
         return made
 
     # Laws
@@ -94,13 +94,13 @@ class MaintainedDependencies:
     def _listed(self) -> list[tuple[Goal, np.ndarray]]:
         """The sets of each goal that say something: an order in a context that determines a side goes without saying (HyOD section III)."""
         determining = {goal.target.left: goal.sets for goal in self.goals if goal.target.right < 0}
-        found = []
+        listed = []
         for goal in self.goals:
             sets = goal.sets
             if goal.target.right >= 0 and len(sets):
                 sets = sets[~holds_any(sets, np.concatenate((determining[goal.target.left], determining[goal.target.right])))]
-            found.append((goal, sets))
-        return found
+            listed.append((goal, sets))
+        return listed
 
     # Batches
 
@@ -127,17 +127,17 @@ class MaintainedDependencies:
 
     def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
         """The places of signatures that came with new rows."""
-        before = known = self.ledger.holds
+        held_before = seen = self.ledger.holds
         proof, proven = Proof(), set[Name]()
         while True:
             names, ops = self._unproven(proof, proven)
             if not names:
-                return self.ledger.since(before)
+                return self.ledger.since(held_before)
             asked = self.prover.prove_batch(ops, inserted, alive, proof)
             proven.update(name for name, is_asked in zip(names, asked, strict=True) if not is_asked)
             proven |= self._validate(table, alive, [names[i] for i in np.flatnonzero(asked)])
-            self._refine(self.ledger.since(known))
-            known = self.ledger.holds
+            self._refine(self.ledger.since(seen))
+            seen = self.ledger.holds
 
     def _delete(self, table: GrowingTable, alive: np.ndarray) -> np.ndarray:
         """The places of signatures that went with rows."""
@@ -163,9 +163,9 @@ class MaintainedDependencies:
             names = [name for name in names if name not in proven]
             if not names:
                 return
-            known = self.ledger.holds
+            held_before = self.ledger.holds
             proven |= asking(names)
-            self._refine(self.ledger.since(known))
+            self._refine(self.ledger.since(held_before))
 
     def _validate(self, table: GrowingTable, alive: np.ndarray, names: Sequence[Name]) -> set[Name]:
         """Those laws that hold on all rows; pairs that break the others become evidence."""
@@ -184,13 +184,13 @@ class MaintainedDependencies:
             self.validations += len(names)
             questions = [Question(context, tuple(target for target, _ in some)) for context, some in asked.items()]
             answers = engine.ask(self.names, questions, COUNTEREXAMPLES)
-            found: list[tuple[Name, np.ndarray]] = []
+            answers_by_name: list[tuple[Name, np.ndarray]] = []
             for some, answer in zip(asked.values(), answers, strict=True):
-                found += [(name, pairs.rows) for name, pairs in zip(some, answer, strict=True)]
-            broken = [pairs for _, pairs in found if len(pairs)]
+                answers_by_name += [(name, pairs.rows) for name, pairs in zip(some, answer, strict=True)]
+            broken = [pairs for _, pairs in answers_by_name if len(pairs)]
             if broken:
                 self.ledger.compare_pairs(self.cells, *rows[np.concatenate(broken)].T)
-            return {name for name, pairs in found if not len(pairs)}
+            return {name for name, pairs in answers_by_name if not len(pairs)}
 
         return ask
 
@@ -330,9 +330,9 @@ class ToleratedDependencies:
 
     def _discover(self, table: GrowingTable) -> None:
         settings = dict(self.settings)
-        found = discover_dependencies(LocalEngine(table.relation(), settings.pop("nulls")), settings.pop("kinds"), **settings)
-        check_complete(Deadline(), found.partial)
-        self.rules = found.rules
+        discovered = discover_dependencies(LocalEngine(table.relation(), settings.pop("nulls")), settings.pop("kinds"), **settings)
+        check_complete(Deadline(), discovered.partial)
+        self.rules = discovered.rules
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> dict[Rule, Witness]:
         """Follow a batch that the table has taken in. No single pair of rows decides."""

@@ -54,9 +54,9 @@ class DifferenceSets:
         return without(self.smallest, before)
 
     def _add(self, pairs: np.ndarray) -> None:
-        found = np.zeros((len(pairs), self.sets.shape[1]), np.uint64)
-        kernels.differences(self.cells.matrix, self._columns, self.cells.slots.unknown, pairs, found)
-        sets = np.concatenate((self.sets, found))
+        differences = np.zeros((len(pairs), self.sets.shape[1]), np.uint64)
+        kernels.differences(self.cells.matrix, self._columns, self.cells.slots.unknown, pairs, differences)
+        sets = np.concatenate((self.sets, differences))
         # words sort much faster than lines
         lines = np.ascontiguousarray(sets)
         keys = lines[:, 0] if lines.shape[1] == 1 else lines.view(f"V{8 * lines.shape[1]}")[:, 0]
@@ -97,9 +97,9 @@ class DifferenceSets:
     def _check(self, alive: np.ndarray) -> None:
         """Assert that every set is that of its pair, which is alive."""
         assert alive[self.pairs].all()
-        found = np.zeros_like(self.sets)
-        kernels.differences(self.cells.matrix, self._columns, self.cells.slots.unknown, self.pairs.astype(np.int64), found)
-        assert np.array_equal(found, self.sets)
+        differences = np.zeros_like(self.sets)
+        kernels.differences(self.cells.matrix, self._columns, self.cells.slots.unknown, self.pairs.astype(np.int64), differences)
+        assert np.array_equal(differences, self.sets)
         assert (np.diff(_sizes(self.sets)) >= 0).all()
 
 

@@ -108,13 +108,13 @@ class EqualityIndex:
         for row in np.flatnonzero(alive):
             null = self.unknown and bool((matrix[row] < 0).any())
             assert (self.following[row] == -2) == null
-            found, t = [], int(self.following[row])
+            linked, t = [], int(self.following[row])
             while t >= 0:
                 if alive[t]:
-                    found.append(t)
+                    linked.append(t)
                 t = int(self.following[t])
             equal = (matrix[:row] == matrix[row]).all(axis=1) & alive[:row] & (not null)
-            assert found == np.flatnonzero(equal)[::-1].tolist()
+            assert linked == np.flatnonzero(equal)[::-1].tolist()
 
 
 class TupleIndex:

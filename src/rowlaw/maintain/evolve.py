@@ -214,19 +214,19 @@ class Evolution:
 
     def _by_column(self, names: Sequence[Name]) -> np.ndarray:
         """For each denial constraint the outcomes it accepts in each column, as far as it compares a column with itself."""
-        found = np.full((len(names), len(self._names)), ANY, np.uint8)
+        accepted = np.full((len(names), len(self._names)), ANY, np.uint8)
         if names and self._by_sets:
             assert self.denials is not None
             ops = self.denials.ops(self._sets(names))
             for i, slot in enumerate(self.denials.atoms.slots.slots):
                 if isinstance(slot.right, Column) and slot.left.row != slot.right.row and slot.left.name == slot.right.name:
-                    found[:, self._names[slot.left.name]] = ops[:, i]
+                    accepted[:, self._names[slot.left.name]] = ops[:, i]
         else:
-            for line, name in zip(found, names, strict=True):
+            for row, name in zip(accepted, names, strict=True):
                 for p in cast("Denial", to_rule(self._denials[name])).predicates:
                     if p.same_column:
-                        line[self._names[p.left.name]] &= int(p.op)
-        return found
+                        row[self._names[p.left.name]] &= int(p.op)
+        return accepted
 
     def _law(self, name: Name) -> Law:
         """What is listed by a name."""
@@ -245,10 +245,10 @@ class Evolution:
         atoms = self.denials.atoms
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
-        later = LazyRules(atoms, sets)
-        found: dict[Name, LazyRule] = {name: LazyRule(later, i) for i, name in enumerate(_names(sets))}
+        lazy = LazyRules(atoms, sets)
+        rules: dict[Name, LazyRule] = {name: LazyRule(lazy, i) for i, name in enumerate(_names(sets))}
         left_out = trivial if trivial is not None else trivial_sets(atoms, sets)
-        return {name: law for (name, law), is_trivial in zip(found.items(), left_out.tolist(), strict=True) if not is_trivial}
+        return {name: law for (name, law), is_trivial in zip(rules.items(), left_out.tolist(), strict=True) if not is_trivial}
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> ChangedRules:
         """List the first rules, the best first."""

@@ -1,4 +1,4 @@
-"""What raw_events to the rules of a state: when each was born and retired, and which rows show why."""
+"""What happened to the rules of a state: when each was born and retired, and which rows show why."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class BatchRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """As it is written in the log."""
-        found = {**asdict(self), "at": self.at.isoformat()}
-        return found if self.counts is not None else {name: value for name, value in found.items() if name != "counts"}
+        fields = {**asdict(self), "at": self.at.isoformat()}
+        return fields if self.counts is not None else {name: value for name, value in fields.items() if name != "counts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Event:
         return f"{self.batch.at:%Y-%m-%d %H:%M:%S} batch {self.batch.number}: {self.id} {self.kind}: {self.rule}"
 
     def lines(self) -> Iterator[str]:
-        """What raw_events, and the rows that show why."""
+        """What happened, and the rows that show why."""
         yield f"{'+' if self.kind == 'born' else '-'} {self.id} {self.kind}: {self.rule}"
         for row, values in zip("st", self.witness, strict=False):
             yield f"    {row}: " + ", ".join(f"{name} {'null' if value is None else value}" for name, value in values.items())
@@ -146,8 +146,8 @@ class Events(Sequence[Event]):
     def __repr__(self) -> str:
         return f"Events({len(self.of('born')):,} born, {len(self.of('retired')):,} retired)"
 
-    def line(self, known: int) -> str:
-        """As they are written in the log, with the terms after the first ``known``; nothing if nothing raw_events."""
+    def line(self, first: int) -> str:
+        """As they are written in the log, with the terms from number ``first`` on; empty if there are none."""
         if not self.raw_events:
             return ""
         assert self.batch is not None
@@ -158,7 +158,7 @@ class Events(Sequence[Event]):
             {
                 "row_id": given_id(self.rows.row_id),
                 "rows": self.rows.values,
-                "terms": self.terms.since(known),
+                "terms": self.terms.since(first),
                 "batch": self.batch.number,
                 "born": len(born),
                 "numbers": _text([entry.number for _, entry, _ in self.raw_events], np.int64),
@@ -186,8 +186,8 @@ def replay(line: Mapping[str, Any], book: Rulebook) -> list[RawEvent]:
     witnesses = _cut(_values(line["witnesses"], np.int32), _values(line["shown"], np.int8))
     ended = len(numbers) - line["born"]
     born = map(Entry, numbers[ended:], packed, repeat(line["batch"]), errors, supports, scores)
-    found: list[RawEvent] = [("retired", book.remove(number), shown) for number, shown in zip(numbers[:ended], witnesses, strict=False)]
-    return found + [("born", book.add(entry), shown) for entry, shown in zip(born, witnesses[ended:], strict=True)]
+    events: list[RawEvent] = [("retired", book.remove(number), shown) for number, shown in zip(numbers[:ended], witnesses, strict=False)]
+    return events + [("born", book.add(entry), shown) for entry, shown in zip(born, witnesses[ended:], strict=True)]
 
 
 @dataclass(frozen=True)
@@ -206,14 +206,14 @@ class History:
     def events(self) -> tuple[Event, ...]:
         book = Rulebook.from_json(json.loads(self.first.tobytes()))
         changing = (batch for batch in self.batches[1:] if batch.added or batch.removed)
-        found = [_event(("born", entry, ()), self.batches[0], Rows({}), book.terms) for entry in book]
+        events = [_event(("born", entry, ()), self.batches[0], Rows({}), book.terms) for entry in book]
         for batch, line in zip(changing, lines(self.event_lines), strict=True):
             rows = Rows({int(row): values for row, values in line["rows"].items()}, id_columns(line["row_id"]))
-            found += [_event(one, batch, rows, book.terms) for one in replay(line, book)]
-        return tuple(found)
+            events += [_event(one, batch, rows, book.terms) for one in replay(line, book)]
+        return tuple(events)
 
     def of(self, id: str) -> tuple[Event, ...]:
-        """What raw_events to one rule."""
+        """What happened to one rule."""
         return tuple(event for event in self.events if event.id == id)
 
     def __len__(self) -> int:
@@ -282,11 +282,11 @@ class Change:
         return f"{name}: {rows}; +{born:,} -{retired:,} rules, {self.total:,} now; {sum(self.seconds.values()):.2f} s"
 
     def __repr__(self) -> str:
-        found = [self.summary]
+        text = [self.summary]
         for mark, rules in (("+", self.added), ("-", self.removed)):
-            found += [f"  {mark} {rule.id}  {rule.rule}" for rule in rules[:SHOWN]]
-            found += [f"  {mark} ... and {len(rules) - SHOWN:,} more"] if len(rules) > SHOWN else []
-        return "\n".join(found)
+            text += [f"  {mark} {rule.id}  {rule.rule}" for rule in rules[:SHOWN]]
+            text += [f"  {mark} ... and {len(rules) - SHOWN:,} more"] if len(rules) > SHOWN else []
+        return "\n".join(text)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document of ``rowlaw apply --format json``."""
@@ -330,8 +330,8 @@ def _text(values: Sequence[float | None], dtype: Any) -> str:
 
 
 def _values(text: str, dtype: Any) -> list[Any]:
-    found: list[Any] = np.frombuffer(base64.b64decode(text), dtype).tolist()
-    return found
+    values: list[Any] = np.frombuffer(base64.b64decode(text), dtype).tolist()
+    return values
 
 
 def _cut(values: list[Any], lengths: list[int]) -> list[list[Any]]:

@@ -44,19 +44,19 @@ class RecordingEngine(LocalEngine):
     recorded: list[np.ndarray] = field(default_factory=list, repr=False)
 
     def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
-        found = super().counterexamples(rules, limit, stop=stop)
-        self.recorded.extend(pairs.rows for pairs in found if pairs is not None)
-        return found
+        answers = super().counterexamples(rules, limit, stop=stop)
+        self.recorded.extend(pairs.rows for pairs in answers if pairs is not None)
+        return answers
 
     def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
-        found = super().ask(columns, questions, limit, stop)
-        self.recorded.extend(pairs.rows for answer in found for pairs in answer)
-        return found
+        answers = super().ask(columns, questions, limit, stop)
+        self.recorded.extend(pairs.rows for answer in answers for pairs in answer)
+        return answers
 
     def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
-        found = super().neighbours(columns, stop)
-        self.recorded.append(found.rows)
-        return found
+        pairs = super().neighbours(columns, stop)
+        self.recorded.append(pairs.rows)
+        return pairs
 
     @property
     def table_pairs(self) -> np.ndarray:
@@ -79,8 +79,8 @@ class InitialDependencies:
     @property
     def keys(self) -> np.ndarray:
         """The minimal keys, as words."""
-        found = [goal.sets for goal in self.goals.first if goal.target == Target()]
-        return found[0] if found else np.zeros((0, word_count(self.goals.columns)), np.uint64)
+        key_sets = [goal.sets for goal in self.goals.first if goal.target == Target()]
+        return key_sets[0] if key_sets else np.zeros((0, word_count(self.goals.columns)), np.uint64)
 
     @property
     def proven(self) -> set[tuple[Target, bytes]]:
@@ -108,8 +108,8 @@ def initial_dependencies(
     limit = deadline or Deadline()
     goals = Goals(names, frozenset(kinds), limit, sides)
     with limit.watched():
-        found = Exact(engine, goals, progress or Progress(quiet=True)).run("auto")
-    check_complete(limit, found.partial)
+        discovered = Exact(engine, goals, progress or Progress(quiet=True)).run("auto")
+    check_complete(limit, discovered.partial)
     if not engine.recorded and relation.rows > 1:  # all pairs were compared: some of them have to be named
         engine.neighbours(names)
     return InitialDependencies(goals, engine.table_pairs)

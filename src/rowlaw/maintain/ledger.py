@@ -30,15 +30,15 @@ _LARGEST = (1 << 31) - 1
 _FIRST = 64  # room of a new ledger
 
 
-def new_pages(words: int, witnesses: int, room: int = _FIRST) -> Pages:
+def new_pages(words: int, witnesses: int, capacity: int = _FIRST) -> Pages:
     """An empty ledger's arrays."""
-    size = 1 << max(7, (4 * room - 1).bit_length())
+    size = 1 << max(7, (4 * capacity - 1).bit_length())
     return Pages(
         np.zeros(size, np.int32),
-        np.empty((room, words), np.uint64),
-        np.zeros(room, np.int64),
-        np.zeros((room, witnesses, 2), np.int32),
-        np.zeros(room, np.int8),
+        np.empty((capacity, words), np.uint64),
+        np.zeros(capacity, np.int64),
+        np.zeros((capacity, witnesses, 2), np.int32),
+        np.zeros(capacity, np.int8),
         np.zeros(1, np.int64),
     )
 
@@ -97,16 +97,16 @@ class Ledger:
 
     def _complete(self, slots: Slots) -> None:
         """Brings the mirrors of new signatures, and room for what is known of them."""
-        known = self._mirrored
-        while known < len(self):
-            fresh = np.ascontiguousarray(self.pages.signatures[known : len(self)])
+        mirrored = self._mirrored
+        while mirrored < len(self):
+            fresh = np.ascontiguousarray(self.pages.signatures[mirrored : len(self)])
             places, upto = np.empty(len(fresh), np.int64), len(self)
             self.pages = Pages(*kernels.note(self.pages, np.ascontiguousarray(slots.reverse(fresh)), places))
-            room = len(self.pages.signatures)
-            if len(self.counts) < room:
-                self.counts, self.mirror, self._known = (_longer(a, room) for a in (self.counts, self.mirror, self._known))
-            self.mirror[known:upto] = places
-            known = self._mirrored = upto
+            capacity = len(self.pages.signatures)
+            if len(self.counts) < capacity:
+                self.counts, self.mirror, self._known = (_longer(a, capacity) for a in (self.counts, self.mirror, self._known))
+            self.mirror[mirrored:upto] = places
+            mirrored = self._mirrored = upto
 
     _mirrored = 0
 
@@ -143,10 +143,10 @@ class Ledger:
             if shown - before < NEIGHBOURS * columns * len(rows):
                 return
 
-    def since(self, known: np.ndarray) -> np.ndarray:
-        """The places of signatures that hold now and did not when :attr:`holds` was ``known``."""
+    def since(self, held_before: np.ndarray) -> np.ndarray:
+        """The places of signatures that hold now and did not when :attr:`holds` was ``held_before``."""
         fresh = self.holds
-        fresh[: len(known)] &= ~known
+        fresh[: len(held_before)] &= ~held_before
         return np.flatnonzero(fresh)
 
     def compare_all(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
@@ -213,10 +213,10 @@ class Ledger:
     def arrays(self) -> dict[str, np.ndarray]:
         """What there is to save."""
         n = len(self)
-        found = {"signatures": self.signatures, "mirror": self.mirror[:n]}
+        arrays = {"signatures": self.signatures, "mirror": self.mirror[:n]}
         if self.counted:
-            return {**found, "counts": self.counts[:n]}
-        return {**found, "pairs": self.pages.pairs[:n], "held": self.pages.held[:n]}
+            return {**arrays, "counts": self.counts[:n]}
+        return {**arrays, "pairs": self.pages.pairs[:n], "held": self.pages.held[:n]}
 
     @staticmethod
     def of_arrays(read: Callable[[str], np.ndarray], *, counted: bool) -> Ledger:
@@ -288,7 +288,7 @@ def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layou
     return Layout(narrow, stacked, place, bounds[0], bounds[1], unknown, tiles, rows.astype(np.int32)), s_tiles
 
 
-def _longer(array: np.ndarray, room: int) -> np.ndarray:
-    longer = np.zeros(room, array.dtype)
+def _longer(array: np.ndarray, length: int) -> np.ndarray:
+    longer = np.zeros(length, array.dtype)
     longer[: len(array)] = array
     return longer

@@ -38,85 +38,85 @@ class Listing:
 
     def __init__(self, names: Sequence[str], *, exact: bool) -> None:
         self.exact = exact
-        self._place = {name: i for i, name in enumerate(names)}
+        self._position = {name: i for i, name in enumerate(names)}
         self._keys: frozenset[Key] = frozenset()
-        self._news: dict[Dependency, bool] = {}  # dependencies: whether keys leave them something to say
-        self._kept: dict[Dependency, None] = {}
-        self._said: dict[object, bool] = {}  # denial constraints: whether dependencies say as much
+        self._not_implied: dict[Dependency, bool] = {}  # dependencies: whether keys leave them something to say
+        self._listed: dict[Dependency, None] = {}
+        self._implied: dict[object, bool] = {}  # denial constraints: whether dependencies say as much
 
     def update(self, dependencies: Sequence[Dependency]) -> set[Dependency]:
         """Take in the dependencies that there are now; those that came into the list or left it."""
         keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
         if keys != self._keys:
-            self._keys, self._news = keys, {}
+            self._keys, self._not_implied = keys, {}
         implied = Implied(keys if len(keys) < len(dependencies) else ())  # keys are not asked about
-        self._news = {
-            rule: self._news[rule] if rule in self._news else isinstance(rule, Key) or rule.denials[0] not in implied
+        self._not_implied = {
+            rule: self._not_implied[rule] if rule in self._not_implied else isinstance(rule, Key) or rule.denials[0] not in implied
             for rule in dependencies
         }
-        before, self._kept = self._kept, {rule: None for rule, news in self._news.items() if news}
-        return before.keys() ^ self._kept.keys()
+        before, self._listed = self._listed, {rule: None for rule, is_listed in self._not_implied.items() if is_listed}
+        return before.keys() ^ self._listed.keys()
 
     def restore(self, dependencies: Sequence[Dependency], names: Callable[[], Iterable[object]], listed: Container[object]) -> None:
-        """Go on from a list: what is in it is news, and what is not in it was none."""
+        """Go on from a list: the rules in it are listed, all others were implied."""
         self._keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
-        self._news = {rule: rule in listed for rule in dependencies}
-        self._kept = {rule: None for rule, news in self._news.items() if news}
-        self._said = {name: name not in listed for name in names()} if dependencies else {}
+        self._not_implied = {rule: rule in listed for rule in dependencies}
+        self._listed = {rule: None for rule, is_listed in self._not_implied.items() if is_listed}
+        self._implied = {name: name not in listed for name in names()} if dependencies else {}
 
     @property
     def dependencies(self) -> list[Dependency]:
         """Those that are listed."""
-        return list(self._kept)
+        return list(self._listed)
 
     def masks(self, columns: Iterable[Iterable[str]]) -> np.ndarray:
         """Sets of columns as lines of booleans."""
-        lines = [[self._place[name] for name in names] for names in columns]
-        found = np.zeros((len(lines), len(self._place)), bool)
-        for line, places in zip(found, lines, strict=True):
-            line[places] = True
-        return found
+        column_lists = [[self._position[name] for name in names] for names in columns]
+        masks = np.zeros((len(column_lists), len(self._position)), bool)
+        for mask, places in zip(masks, column_lists, strict=True):
+            mask[places] = True
+        return masks
 
     def denials(self, names: Sequence[N], ops: np.ndarray, changed: set[Dependency], read: Callable[[N], Denial]) -> list[N]:
         """The denial constraints that are listed, of all there are: their names, and the outcomes they accept in each column.
 
-        ``changed`` is what :meth:`update` said; ``read`` gives the rule of a name.
+        ``changed`` is what :meth:`update` returned; ``read`` gives the rule of a name.
         """
         if not names:
-            self._said = {}
+            self._implied = {}
             return []
-        stale = np.array([name not in self._said for name in names], bool)
-        for line in self.masks(rule.columns for rule in changed):
-            stale |= (ops[:, line] != ANY).all(axis=1)
+        stale = np.array([name not in self._implied for name in names], bool)
+        for mask in self.masks(rule.columns for rule in changed):
+            stale |= (ops[:, mask] != ANY).all(axis=1)
         again = np.flatnonzero(stale).tolist()
-        said: dict[object, bool] = {name: self._said[name] for name in names if name in self._said}
-        if self.exact and len(self._place) <= MAX_COLUMNS:
+        implied: dict[object, bool] = {name: self._implied[name] for name in names if name in self._implied}
+        if self.exact and len(self._position) <= MAX_COLUMNS:
             fresh = np.zeros(len(again), bool)
             kernels.implied(np.ascontiguousarray(ops[again]), *self._laws(), fresh)
-            said.update(zip([names[i] for i in again], fresh.tolist(), strict=True))
+            implied.update(zip([names[i] for i in again], fresh.tolist(), strict=True))
         else:
-            known = Implied(self._kept)
-            said.update((names[i], self._says(read(names[i]), known)) for i in again)
-        self._said = said
-        return [name for name in names if not said[name]]
+            kept_rules = Implied(self._listed)
+            implied.update((names[i], self._is_implied(read(names[i]), kept_rules)) for i in again)
+        self._implied = implied
+        return [name for name in names if not implied[name]]
 
     def _laws(self) -> tuple[np.ndarray, np.ndarray]:
         """The dependencies that are listed: the columns that are equal, and the others."""
-        contexts, sides = np.zeros(len(self._kept), np.uint64), np.full((len(self._kept), 3), -1, np.int64)
-        for i, rule in enumerate(self._kept):
+        contexts, sides = np.zeros(len(self._listed), np.uint64), np.full((len(self._listed), 3), -1, np.int64)
+        for i, rule in enumerate(self._listed):
             equal: Sequence[str] = ()
             match rule:
                 case Key():
                     equal = rule.columns
                 case FunctionalDependency():
-                    equal, sides[i, 0] = rule.left, self._place[rule.right]
+                    equal, sides[i, 0] = rule.left, self._position[rule.right]
                 case OrderCompatible():
-                    equal, sides[i] = rule.context, (self._place[rule.left], self._place[rule.right], rule.descending)
-            contexts[i] = sum(1 << self._place[name] for name in equal)
+                    equal, sides[i] = rule.context, (self._position[rule.left], self._position[rule.right], rule.descending)
+            contexts[i] = sum(1 << self._position[name] for name in equal)
         return contexts, sides
 
-    def _says(self, denial: Denial, known: Implied) -> bool:
-        return denial in known if self.exact else follows_from_one(denial, self._kept)
+    def _is_implied(self, denial: Denial, kept_rules: Implied) -> bool:
+        return denial in kept_rules if self.exact else follows_from_one(denial, self._listed)
 
 
 @dataclass(frozen=True)
@@ -144,14 +144,14 @@ class EvidenceView:
     def shares(self) -> np.ndarray:
         """For each slot and set of outcomes the share of pairs that have one of them."""
         outcomes = self.slots.outcomes(self.evidence.signatures)
-        found = np.ones((len(self.slots), ANY + 1))
+        shares = np.ones((len(self.slots), ANY + 1))
         total = max(1, int(self.evidence.counts.sum()))
         for i, ordered in enumerate(self.slots.ordered):
             bits = np.array(accept_encoding(ordered=bool(ordered)).numbers)
             for mask in range(ANY):
-                found[i, mask] = self.evidence.counts[bits[outcomes[:, i]] & mask != 0].sum() / total
-            found[i, Op.EQ] = max(found[i, Op.EQ], self.repeats[i])
-        return found
+                shares[i, mask] = self.evidence.counts[bits[outcomes[:, i]] & mask != 0].sum() / total
+            shares[i, Op.EQ] = max(shares[i, Op.EQ], self.repeats[i])
+        return shares
 
     @cached_property
     def symbols(self) -> np.ndarray:
@@ -162,30 +162,30 @@ class EvidenceView:
             literals = [o for o in (slot.left, slot.right) if not isinstance(o, Column)]
             lists.append([*(("row", o.row) for o in operands), *(("column", o.name) for o in operands), *literals])
         place = {symbol: i for i, symbol in enumerate(dict.fromkeys(symbol for symbols in lists for symbol in symbols))}
-        found = np.zeros((len(lists), max(1, len(place))), bool)
+        used = np.zeros((len(lists), max(1, len(place))), bool)
         for i, symbols in enumerate(lists):
-            found[i, [place[symbol] for symbol in symbols]] = True
-        return found
+            used[i, [place[symbol] for symbol in symbols]] = True
+        return used
 
     def ops(self, rules: Sequence[Rule]) -> np.ndarray:
         """For each rule and slot the outcomes it accepts. A batch may bring 100,000 keys: no denial constraint is made for each."""
         place: dict[Any, int] = {(slot.left, slot.right): i for i, slot in enumerate(self.slots.slots)}
         place |= {slot.left.name: i for i, slot in enumerate(self.slots.slots)}
-        found = np.full((len(rules), len(self.slots)), ANY, np.uint8)
-        for line, rule in zip(found, rules, strict=True):
+        accepted = np.full((len(rules), len(self.slots)), ANY, np.uint8)
+        for row, rule in zip(accepted, rules, strict=True):
             match rule:
                 case Key():
-                    line[[place[name] for name in rule.columns]] = Op.EQ
+                    row[[place[name] for name in rule.columns]] = Op.EQ
                 case FunctionalDependency():
-                    line[[place[name] for name in rule.left]] = Op.EQ
-                    line[place[rule.right]] = Op.NE
+                    row[[place[name] for name in rule.left]] = Op.EQ
+                    row[place[rule.right]] = Op.NE
                 case OrderCompatible():
-                    line[[place[name] for name in rule.context]] = Op.EQ
-                    line[place[rule.left]], line[place[rule.right]] = Op.LT, Op.LT if rule.descending else Op.GT
+                    row[[place[name] for name in rule.context]] = Op.EQ
+                    row[place[rule.left]], row[place[rule.right]] = Op.LT, Op.LT if rule.descending else Op.GT
                 case _:
                     for p in rule.denials[0].predicates:
-                        line[place[p.left, p.right]] = int(p.op)
-        return found
+                        row[place[p.left, p.right]] = int(p.op)
+        return accepted
 
     def scores(self, ops: np.ndarray, living: int) -> np.ndarray:
         """Scores of rules, given by the outcomes they accept in each slot: those of :mod:`rowlaw.discovery.rank` without coverage, which
@@ -209,13 +209,13 @@ class Scorer:
     others: EvidenceView | None = None
 
     def scores(self, rules: Sequence[Rule], living: int) -> list[float]:
-        found = [0.0] * len(rules)
+        scores_by_rule = [0.0] * len(rules)
         for view, mine in ((self.denials, True), (self.others, False)):
             places = [i for i, rule in enumerate(rules) if isinstance(rule, Denial) == mine]
             if view is not None and places:
                 for i, score in zip(places, view.scores(view.ops([rules[i] for i in places]), living).tolist(), strict=True):
-                    found[i] = score
-        return found
+                    scores_by_rule[i] = score
+        return scores_by_rule
 
     def save(self, writer: Writer) -> None:
         for name, view in (("denials", self.denials), ("others", self.others)):

@@ -45,8 +45,8 @@ class UpkeepOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """As the manifest of a state has them."""
-        found = {"kinds": list(self.kinds), "nulls": self.nulls, "error": self.error, **self.space.settings}
-        return {**found, "chosen": True} if self.rules is not None else found
+        settings = {"kinds": list(self.kinds), "nulls": self.nulls, "error": self.error, **self.space.settings}
+        return {**settings, "chosen": True} if self.rules is not None else settings
 
 
 def entries(born: ChangedRules, batch: int, book: Rulebook) -> Iterator[Entry]:

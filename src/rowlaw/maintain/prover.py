@@ -67,33 +67,33 @@ class Prover:
 
     @property
     def nbytes(self) -> int:
-        found: list[EqualityIndex | TupleIndex | ChainIndex] = [*self._indexes, *self.chains.values()]
-        return sum(index.nbytes for index in found)
+        indexes: list[EqualityIndex | TupleIndex | ChainIndex] = [*self._indexes, *self.chains.values()]
+        return sum(index.nbytes for index in indexes)
 
     def equal(self, ops: np.ndarray) -> np.ndarray:
         """For rules, given as the outcomes they accept in each slot, the columns they ask to be equal, as bits."""
-        found = np.zeros(len(ops), np.uint64)
+        columns = np.zeros(len(ops), np.uint64)
         for i in np.flatnonzero(self._same):
-            found |= np.where(ops[:, i] == EQUAL_BIT, self._bits[i], np.uint64(0))
-        return found
+            columns |= np.where(ops[:, i] == EQUAL_BIT, self._bits[i], np.uint64(0))
+        return columns
 
     def columns(self, ops: np.ndarray) -> np.ndarray:
         """The columns that rules speak of, as bits; 0 for rules that no index of kinds can serve."""
-        found = np.zeros(len(ops), np.uint64)
+        used = np.zeros(len(ops), np.uint64)
         for i in range(ops.shape[1]):
-            found |= np.where(ops[:, i] != ANY, self._bits[i], np.uint64(0))
+            used |= np.where(ops[:, i] != ANY, self._bits[i], np.uint64(0))
         odd = (ops[:, ~self._plain] != ANY).any(axis=1)
-        return np.where(odd, np.uint64(0), found)
+        return np.where(odd, np.uint64(0), used)
 
     def agreement(self, alive: np.ndarray) -> Agreement:
         living = int(np.count_nonzero(alive))
-        known = self._agreement
-        if known is None or not known.rows / 2 <= living <= 2 * known.rows:
+        estimate = self._agreement
+        if estimate is None or not estimate.rows / 2 <= living <= 2 * estimate.rows:
             self._tuple_estimates, self._across_shares = {}, {}
-            known = self._agreement = Agreement.of(
+            estimate = self._agreement = Agreement.of(
                 self.cells.matrix[:, : len(self.cells.names)], np.flatnonzero(alive), unknown=self.cells.slots.unknown
             )
-        return known
+        return estimate
 
     def add_rows(self, rows: np.ndarray, relabelled: Collection[str]) -> None:
         """Rows have come; labels of some columns may have changed, and with them the indexes that use them."""
@@ -113,8 +113,8 @@ class Prover:
     def _points(self, order: tuple[int, int, bool], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The labels of rows in the columns of two slots; rows with an unknown one are left out."""
         first, second = (self.cells.matrix[rows, self.cells.how.left[i]].astype(np.int64) for i in order[:2])
-        known = (first >= 0) & (second >= 0) if self.cells.slots.unknown else np.ones(len(rows), bool)
-        return first[known], second[known], np.asarray(rows, np.int64)[known]
+        comparable = (first >= 0) & (second >= 0) if self.cells.slots.unknown else np.ones(len(rows), bool)
+        return first[comparable], second[comparable], np.asarray(rows, np.int64)[comparable]
 
     @property
     def _indexes(self) -> list[EqualityIndex | TupleIndex]:
@@ -177,17 +177,17 @@ class Prover:
             return
         ledgers = [Ledger(self.cells.slots.words, counted=False) for _ in range(threads)]
         same = np.arange(len(alive))
-        for found in DriverThreads(threads).map(work, ledgers, "compare the rows of a batch"):
-            self.ledger.merge(found, same, self.cells.slots)
+        for seen in DriverThreads(threads).map(work, ledgers, "compare the rows of a batch"):
+            self.ledger.merge(seen, same, self.cells.slots)
 
     def _compare_chains(self, order: Order, rows: np.ndarray, alive: np.ndarray) -> None:
         """See the pairs of rows with living rows that two inequalities hold for, in either direction (Fetch)."""
         chain = self.chain(order, alive)
-        first, second, known = self._points(order.chains, rows)
+        first, second, points_rows = self._points(order.chains, rows)
         points = np.stack((first, second), axis=1)
         one, other = Op(order.first_op), Op(order.second_op)
-        found = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
-        s_rows, t_rows = known[found[:, 0]], found[:, 1]
+        matches = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
+        s_rows, t_rows = points_rows[matches[:, 0]], matches[:, 1]
         good = alive[t_rows] & (t_rows != s_rows)
         self.ledger.compare_pairs(self.cells, s_rows[good], t_rows[good])
 
@@ -239,15 +239,15 @@ class Prover:
         self, ops: np.ndarray, otherwise: np.ndarray, alone: np.ndarray, rows: int, alive: np.ndarray
     ) -> tuple[list[int], np.ndarray]:
         """Equalities across two columns whose pairs cost less than the rules that ask for them; and which rules are left."""
-        found: list[int] = []
+        chosen: list[int] = []
         alone = alone.copy()
         mirror = self.cells.slots.mirror[0]
         for slot in np.flatnonzero(self._across).tolist():
             mine = alone & ((ops[:, slot] == EQUAL_BIT) | (ops[:, mirror[slot]] == EQUAL_BIT))
             if mine.any() and self._across_seconds(slot, rows, alive) < float(otherwise[mine].sum()):
-                found.append(slot)
+                chosen.append(slot)
                 alone &= ~mine
-        return found, alone
+        return chosen, alone
 
     def _across_seconds(self, slot: int, rows: int, alive: np.ndarray) -> float:
         """About what looking at the pairs costs that are equal across two columns, by a sample of random pairs."""
@@ -255,8 +255,8 @@ class Prover:
             living, random = np.flatnonzero(alive), np.random.default_rng(0)
             some = [random.choice(living, SAMPLED if len(living) else 0) for _ in "st"]
             s, t = self.cells.matrix[some[0], self.cells.how.left[slot]], self.cells.matrix[some[1], self.cells.how.right[slot]]
-            known = (s >= 0) if self.cells.slots.unknown else np.ones(len(s), bool)
-            self._across_shares[slot] = np.count_nonzero((s == t) & known) / max(1, len(s))
+            comparable = (s >= 0) if self.cells.slots.unknown else np.ones(len(s), bool)
+            self._across_shares[slot] = np.count_nonzero((s == t) & comparable) / max(1, len(s))
         pairs = 2 * rows * np.count_nonzero(alive) * self._across_shares[slot]
         return 2 * (CALL + rows * TAKE) + float(pairs) * PAIR
 
@@ -268,11 +268,11 @@ class Prover:
         used = ops != ANY
         fitting = (used.sum(axis=1) == 2) & ~used[:, ~self._same].any(axis=1) & np.isin(ops, _ORDERING).any(axis=1)
         fitting &= (np.isin(ops, _ORDERING) == used).all(axis=1) & (otherwise > self._order_seconds(rows))
-        found = []
-        for line in ops[fitting]:
-            first, second = np.flatnonzero(line != ANY).tolist()
-            found.append(Order(first, int(line[first]), second, int(line[second])))
-        return list(dict.fromkeys(found)), np.flatnonzero(~fitting)
+        orders = []
+        for accepted in ops[fitting]:
+            first, second = np.flatnonzero(accepted != ANY).tolist()
+            orders.append(Order(first, int(accepted[first]), second, int(accepted[second])))
+        return list(dict.fromkeys(orders)), np.flatnonzero(~fitting)
 
     def _order_seconds(self, rows: int) -> float:
         return 4 * CALL + rows * FETCH
@@ -376,12 +376,12 @@ class Prover:
         for columns, key, saved in facts["kinds"]:
             self.tuples[columns, key] = TupleIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
         for index in self._indexes:
-            known = index.tuples.rows if isinstance(index, TupleIndex) else index.rows
-            index.add_rows(self.cells, np.arange(known, self.cells.rows))
+            indexed_rows = index.tuples.rows if isinstance(index, TupleIndex) else index.rows
+            index.add_rows(self.cells, np.arange(indexed_rows, self.cells.rows))
         for first, second, along in facts["chains"]:
             chain = self.chains[first, second, along] = ChainIndex(Op.GE, Op.LE if along else Op.GE)
-            known = chain.load(reader.under(f"chain-{first}-{second}-{along:d}"))
-            chain.extend(*self._points((first, second, along), np.arange(known, self.cells.rows)))
+            indexed_rows = chain.load(reader.under(f"chain-{first}-{second}-{along:d}"))
+            chain.extend(*self._points((first, second, along), np.arange(indexed_rows, self.cells.rows)))
         self._tuple_estimates = {(columns, key): (fresh, others) for columns, key, fresh, others in facts["kinds_seen"]}
         if "agreement" in facts:
             self._agreement = Agreement(reader.array("agreement-masks"), reader.array("agreement-shares"), facts["agreement"])

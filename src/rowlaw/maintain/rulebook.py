@@ -40,8 +40,8 @@ def read_predicate(packed: Sequence[Any]) -> Predicate:
         row, name, op, other_row, other = packed
         return Predicate(Column(row, name), Op(op), Column(other_row, other))
     turned, text = packed
-    (found,) = cast("Denial", parse(f"not ({text})")).predicates
-    return found.exchanged if turned else found
+    (predicate,) = cast("Denial", parse(f"not ({text})")).predicates
+    return predicate.exchanged if turned else predicate
 
 
 class Terms:
@@ -64,14 +64,14 @@ class Terms:
 
     def number(self, predicate: Predicate) -> int:
         """The number of a predicate, a new one if it has none."""
-        found = self._numbers.setdefault(predicate, len(self._predicates))
-        if found == len(self._predicates):
+        assigned = self._numbers.setdefault(predicate, len(self._predicates))
+        if assigned == len(self._predicates):
             self._predicates.append(predicate)
-        return found
+        return assigned
 
-    def since(self, known: int) -> list[list[Any]]:
-        """Those after the first ``known``, as JSON values."""
-        return [pack_predicate(p) for p in self._predicates[known:]]
+    def since(self, first: int) -> list[list[Any]]:
+        """Those after the first ``first``, as JSON values."""
+        return [pack_predicate(p) for p in self._predicates[first:]]
 
     def extend(self, packed: Iterable[Sequence[Any]]) -> None:
         """Take in what :meth:`since` gave."""

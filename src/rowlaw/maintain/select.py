@@ -74,7 +74,7 @@ class Price:
 
 
 def cheapest_keys(
-    wanted: np.ndarray, otherwise: np.ndarray, agreement: Agreement, price: Price, known: Sequence[int] = ()
+    wanted: np.ndarray, otherwise: np.ndarray, agreement: Agreement, price: Price, existing: Sequence[int] = ()
 ) -> tuple[list[int], np.ndarray]:
     """Sets of columns whose indexes serve rules best; and which rules are better served otherwise.
 
@@ -84,8 +84,8 @@ def cheapest_keys(
     """
     masks, place = np.unique(wanted, return_inverse=True)
     place = place.ravel()
-    keys = _candidates(masks, np.bincount(place), known)
-    cost = price.index + price.pairs * agreement.share(keys) + price.build * ~np.isin(keys, np.array(known, np.uint64))
+    keys = _candidates(masks, np.bincount(place), existing)
+    cost = price.index + price.pairs * agreement.share(keys) + price.build * ~np.isin(keys, np.array(existing, np.uint64))
     serves = (masks & keys[:, None]) == keys[:, None]
     left = np.bincount(place, weights=otherwise, minlength=len(masks))
     chosen: list[int] = []
@@ -102,13 +102,13 @@ def cheapest_keys(
     return chosen, ~served[place]
 
 
-def _candidates(masks: np.ndarray, often: np.ndarray, known: Sequence[int]) -> np.ndarray:
+def _candidates(masks: np.ndarray, frequency: np.ndarray, existing: Sequence[int]) -> np.ndarray:
     """Columns, pairs of columns, and what rules ask for, as far as some rule asks for it."""
     used = int(np.bitwise_or.reduce(masks, initial=np.uint64(0)))
     columns = [1 << c for c in range(64) if used >> c & 1]
     pairs = [a | b for a, b in combinations(columns, 2)]
-    whole = [int(m) for m in masks[np.argsort(-often, kind="stable")][:MAX_KEYS] if m]
-    return np.array(list(dict.fromkeys([*known, *columns, *pairs, *whole])), np.uint64)
+    whole = [int(m) for m in masks[np.argsort(-frequency, kind="stable")][:MAX_KEYS] if m]
+    return np.array(list(dict.fromkeys([*existing, *columns, *pairs, *whole])), np.uint64)
 
 
 class Order(NamedTuple):
@@ -135,14 +135,14 @@ class Proof:
 
     def serves(self, equal: np.ndarray, ops: np.ndarray) -> np.ndarray:
         """Which rules are proven, given the columns they ask to be equal and the outcomes they accept in each slot."""
-        found = np.zeros(len(equal), bool)
+        proven = np.zeros(len(equal), bool)
         for key in self.keys:
-            found |= (equal & np.uint64(key)) == np.uint64(key)
+            proven |= (equal & np.uint64(key)) == np.uint64(key)
         for first, first_op, second, second_op in self.orders:
-            found |= (ops[:, first] & ~np.uint8(first_op) == 0) & (ops[:, second] & ~np.uint8(second_op) == 0)
+            proven |= (ops[:, first] & ~np.uint8(first_op) == 0) & (ops[:, second] & ~np.uint8(second_op) == 0)
         for slot in self.across:
-            found |= ops[:, slot] == EQUAL_BIT
-        return found
+            proven |= ops[:, slot] == EQUAL_BIT
+        return proven
 
 
 @dataclass(frozen=True, slots=True)

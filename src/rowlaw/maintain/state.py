@@ -400,7 +400,7 @@ class Laws:
     def _record(self, taken: AppliedRows, evolved: Evolved | None, batch_id: str | None) -> Events:
         """Write the batch and what it did to the rules at the ends of the logs, and bring the rulebook up to date."""
         book, number = self._rulebook, self.batch + 1
-        known = len(book.terms)
+        terms_before = len(book.terms)
         raw_events: list[RawEvent] = []
         if evolved is not None:
             gone, came = evolved.removed, evolved.added
@@ -415,7 +415,7 @@ class Laws:
             number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], total, counts
         )
         events = Events(raw_events, record, rows, book.terms)
-        for name, text in zip(LOGS, (short(record.to_dict()), events.line(known)), strict=True):
+        for name, text in zip(LOGS, (short(record.to_dict()), events.line(terms_before)), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(log(text))
         return events

@@ -230,29 +230,29 @@ class Uniques:
         indexed = pack([self.indexed], len(self.names))
         # what agrees on more columns agrees on fewer: a key that holds another one need not be looked up
         keys = minimal_edges(distinct(self.sets & indexed))
-        found = [np.zeros((0, 2), np.int64)]
+        pairs = [np.zeros((0, 2), np.int64)]
         for key in unpack(keys):
             columns = sorted(key, key=lambda c: -self._position_list(c).groups)
             if columns:  # the other indexed columns narrow the look-up down at once
-                found.append(self._look_up(columns[0], columns, inserted, alive))
-        return np.concatenate(found)
+                pairs.append(self._look_up(columns[0], columns, inserted, alive))
+        return np.concatenate(pairs)
 
     def _look_up(self, column: int, agreeing: Sequence[int], rows: np.ndarray, alive: np.ndarray) -> np.ndarray:
-        index, begin, found = self._position_list(column), np.array([0, -1], np.int64), []
+        index, begin, blocks = self._position_list(column), np.array([0, -1], np.int64), []
         columns = np.array(agreeing, np.int64)
         while begin[0] < len(rows):
             out = np.empty((BATCH, 2), np.int64)
-            found.append(out[: kernels.earlier(self.cells.matrix, columns, rows, index.following, alive, begin, out)])
-        return np.concatenate(found) if found else np.zeros((0, 2), np.int64)
+            blocks.append(out[: kernels.earlier(self.cells.matrix, columns, rows, index.following, alive, begin, out)])
+        return np.concatenate(blocks) if blocks else np.zeros((0, 2), np.int64)
 
     def _add_pairs(self, pairs: np.ndarray) -> None:
         """Take in pairs of rows, and find the uniques that hit their difference sets too."""
         self._compared += len(pairs)
-        known = self.differences.smallest  # what the uniques hit, even if some of it is not minimal any more
+        hit_before = self.differences.smallest  # what the uniques hit, even if some of it is not minimal any more
         new = self.differences.add(pairs)
         if len(new):
-            graph = Hypergraph(np.concatenate((known, new)), len(self.names))
-            self.sets = (refine(graph, self.sets, len(known)) if len(known) else minimal_hitting_sets(graph)).all
+            graph = Hypergraph(np.concatenate((hit_before, new)), len(self.names))
+            self.sets = (refine(graph, self.sets, len(hit_before)) if len(hit_before) else minimal_hitting_sets(graph)).all
 
     # Deletes
 
@@ -267,9 +267,9 @@ class Uniques:
             self._select_indexes(alive)
         elif gone:
             proven = self.sets
-            known = self.differences.smallest
-            if len(without(known, before)) or len(without(before, known)):
-                self.sets = minimal_hitting_sets(Hypergraph(known, len(self.names))).all
+            smallest = self.differences.smallest
+            if len(without(smallest, before)) or len(without(before, smallest)):
+                self.sets = minimal_hitting_sets(Hypergraph(smallest, len(self.names))).all
             self._search_and_validate(alive, proven)
             if not self._covered:
                 self._select_indexes(alive)
@@ -391,10 +391,10 @@ class Uniques:
         """Take the uniques that discovery finds; pairs of rows that it looked at show why there are no others."""
         if int(np.count_nonzero(alive)) < 2:
             return
-        found = first or initial_dependencies(table, ("key",), self.cells.slots.nulls, columns=self.names)
-        self.differences.add(found.pairs)
+        initial = first or initial_dependencies(table, ("key",), self.cells.slots.nulls, columns=self.names)
+        self.differences.add(initial.pairs)
         self.sets = minimal_hitting_sets(Hypergraph(self.differences.smallest, len(self.names))).all
-        self._search_and_validate(alive, found.keys)
+        self._search_and_validate(alive, initial.keys)
 
     def _check(self, alive: np.ndarray) -> None:
         """Assert every invariant: indexes, coverage, difference sets, and that uniques are minimal and non-uniques maximal."""

@@ -81,14 +81,14 @@ def matching_rows(columns: Sequence[np.ndarray], wanted: np.ndarray, alive: np.n
     # Tuples get numbers, column by column; rows whose values are not wanted drop out on the way.
     numbers, of_rows = np.zeros(wanted.shape[1], np.int64), np.zeros(len(rows), np.int64)
     for labels, asked in zip(columns, wanted, strict=True):
-        values, places = np.unique(asked, return_inverse=True)
+        values, codes = np.unique(asked, return_inverse=True)
         here = labels[rows]
         at = np.minimum(np.searchsorted(values, here), len(values) - 1)
         same = values[at] == here
         rows, of_rows = rows[same], of_rows[same] * len(values) + at[same]
-        known, numbers = np.unique(numbers * len(values) + places, return_inverse=True)
-        at = np.minimum(np.searchsorted(known, of_rows), len(known) - 1)
-        same = known[at] == of_rows
+        combinations, numbers = np.unique(numbers * len(values) + codes, return_inverse=True)
+        at = np.minimum(np.searchsorted(combinations, of_rows), len(combinations) - 1)
+        same = combinations[at] == of_rows
         rows, of_rows = rows[same], at[same]
     # The k-th wish for a tuple gets the k-th row that has it.
     order = np.argsort(of_rows, kind="stable")
@@ -98,9 +98,9 @@ def matching_rows(columns: Sequence[np.ndarray], wanted: np.ndarray, alive: np.n
     nth = np.arange(len(wishes)) - np.searchsorted(sorted_numbers, sorted_numbers)
     at = np.searchsorted(of_rows, sorted_numbers) + nth
     there = at < np.searchsorted(of_rows, sorted_numbers, side="right")
-    found = np.full(len(wishes), -1, np.int32)
-    found[wishes[there]] = rows[at[there]]
-    return found
+    matches = np.full(len(wishes), -1, np.int32)
+    matches[wishes[there]] = rows[at[there]]
+    return matches
 
 
 def _likely(labels: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -48,9 +48,9 @@ class Reader:
 
     def under(self, prefix: str) -> Reader:
         """The arrays whose names begin with ``prefix/``, by the rest of their names."""
-        found = Reader(self._store, f"{self._prefix}{prefix}/")
-        found._maps, found._entries = self._maps, self._entries
-        return found
+        reader = Reader(self._store, f"{self._prefix}{prefix}/")
+        reader._maps, reader._entries = self._maps, self._entries
+        return reader
 
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._entries
@@ -223,12 +223,12 @@ class Store:
             raise RowlawError("STATE_DAMAGED", path=str(path), problem=f"the manifest cannot be read: {error.strerror}") from None
         try:
             manifest = json.loads(text)
-            found, checksum = manifest["format"], manifest.pop("checksum")
+            version, checksum = manifest["format"], manifest.pop("checksum")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise RowlawError("STATE_DAMAGED", path=str(path), problem="the manifest is not readable") from None
-        if found != FORMAT:
-            remedy = "install a newer rowlaw" if isinstance(found, int) and found > FORMAT else "make the state anew"
-            raise RowlawError("STATE_FORMAT", path=str(self.folder), found=found, known=FORMAT, remedy=remedy)
+        if version != FORMAT:
+            remedy = "install a newer rowlaw" if isinstance(version, int) and version > FORMAT else "make the state anew"
+            raise RowlawError("STATE_FORMAT", path=str(self.folder), found=version, known=FORMAT, remedy=remedy)
         if checksum != _checksum(manifest):
             raise RowlawError("STATE_DAMAGED", path=str(path), problem="the manifest does not have its checksum")
         return manifest
@@ -315,7 +315,7 @@ class Store:
 
     def _write_arrays(self, writer: Writer) -> dict[str, Entry]:
         """Small arrays in one file, large ones each in its own."""
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         small = {name: a for name, a in writer.waiting.items() if a.nbytes < ALONE}
         for group in (small, *({name: a} for name, a in writer.waiting.items() if a.nbytes >= ALONE)):
             if not group:
@@ -327,10 +327,10 @@ class Store:
                     stream.write(b"\0" * (-offset % ALIGNED))
                     offset += -offset % ALIGNED
                     stream.write(array.data if array.nbytes else b"")
-                    found[name] = (file, offset, array.dtype.str, list(array.shape), None)
+                    entries[name] = (file, offset, array.dtype.str, list(array.shape), None)
                     offset += array.nbytes
                     step(f"write {name}")
-        return found
+        return entries
 
 
 def _temporary(name: str) -> bool:
