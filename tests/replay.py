@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
-from rowlaw import Laws, discover
+from rowlaw import Laws, check, discover
 from rowlaw.rules.implication import canonical
 from rowlaw.rules.model import Denial
 
@@ -19,31 +19,45 @@ POINTS = 10
 SIZES = {1: 200, 100: None, 1_000: None, None: None}  # rows of a batch, and how many rows are inserted in all
 
 
-def replay(first, later, size, kinds=("dc",), nulls="equal"):
-    """Apply ``later`` in batches of ``size`` rows, then delete its rows again; gives the number of rules at each point compared."""
+def replay(first, later, size, kinds=("dc",), nulls="equal", **options):
+    """Apply ``later`` in batches of ``size`` rows, then delete its rows again; gives the number of rules at each point compared.
+
+    ``options``: the predicate space, which must not depend on the rows; or ``rules``, chosen ones, of which the violations are counted.
+    """
     first, later = _named(first), _named(later.cast(first.schema), len(first))
     size = size or len(later)
     batches = [later.slice(at, size) for at in range(0, len(later), size)]
     points = {round(len(batches) * k / POINTS) for k in range(1, POINTS + 1)}
     counted = []
-    settings = {"kinds": kinds, "nulls": nulls, "cross": False, "row_id": "row", "progress": False}
+    settings = {"nulls": nulls, "row_id": "row", "progress": False}
+    settings |= {"cross": False, "kinds": kinds, **options} if "rules" not in options else options
     with tempfile.TemporaryDirectory() as folder, Laws.create(Path(folder) / "state", first, **settings) as laws:
-        born = _texts(laws.rules)
+        born = _state(laws)
         for number, batch in enumerate(batches, start=1):
             laws.apply(batch)
             if number in points:
                 grown = pa.concat_tables([first, *batches[:number]])
-                fresh = _texts(discover(grown, **settings))
-                assert _texts(laws.rules) == fresh, f"after {number} batches of {size:,} rows"
+                fresh = _from_scratch(grown, settings)
+                assert _state(laws) == fresh, f"after {number} batches of {size:,} rows"
                 counted.append(len(fresh))
         for batch in batches:
             laws.apply(deletes=batch.select(["row"]))
-        assert _texts(laws.rules) == born, f"after the batches of {size:,} rows were taken back"
+        assert _state(laws) == born, f"after the batches of {size:,} rows were taken back"
     return counted
 
 
 def _named(table, start=0):
     return table.append_column("row", pa.array(range(start, start + len(table))))
+
+
+def _state(laws):
+    return laws.counts if laws.chosen else _texts(laws.rules)
+
+
+def _from_scratch(table, settings):
+    if "rules" not in settings:
+        return _texts(discover(table, **settings))
+    return check(table, settings["rules"], nulls=settings["nulls"], row_id="row", progress=False).counts
 
 
 def _texts(rules):

@@ -28,3 +28,34 @@ def test_batches(grown, size, kinds):
     counted = replay(grown.slice(0, 30), grown.slice(30), size, kinds)
     assert len(counted) == (1 if size is None else min(10, -(-30 // size)))
     assert counted[-1] > 0
+
+
+ACROSS = [f"s.{a} {op} t.{b}" for a, b in (("zip", "zip"), ("zip", "grade"), ("wage", "wage")) for op in ("=", "!=", "<", "<=", ">", ">=")]
+ACROSS += [f"s.grade {op} s.zip" for op in ("=", "<", ">")]  # within a row
+
+
+@pytest.mark.parametrize("nulls", ["equal", "unknown"])
+@pytest.mark.parametrize("size", [7, None], ids=["some", "all"])
+def test_predicates_across_columns_and_within_rows(grown, size, nulls):
+    replay(grown.slice(0, 30), grown.slice(30), size, nulls=nulls, cross=True, predicates=ACROSS)
+
+
+@pytest.mark.parametrize("size", [1, 7], ids=["one", "some"])
+def test_twelve_columns(size):
+    rows = range(ROWS)
+    table = pa.table({f"c{i}": [(r * (i + 3)) // (i + 1) % (2 + i) if (r + i) % 11 else None for r in rows] for i in range(12)})
+    replay(table.slice(0, 45), table.slice(45), size, ("key", "fd", "od"), "unknown")
+
+
+CHOSEN = {
+    "key": "key (zip, grade)",
+    "fd": "fd (zip) -> city",
+    "across": "not (s.zip = t.grade and s.wage < t.wage)",
+    "order": "not (s.grade < t.zip and s.wage > t.wage)",
+    "row": "not (s.grade > s.zip)",
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, None], ids=["one", "some", "all"])
+def test_chosen_rules(grown, size):
+    replay(grown.slice(0, 30), grown.slice(30), size, rules=CHOSEN)

@@ -21,8 +21,20 @@ class Killed(BaseException):
 SORTS = {
     "rediscovery": {"evolution": Rediscovery},
     "all kinds, within rows": {"kinds": ("key", "fd", "dc"), "single_row": True, "constants": 0.05},
+    "across columns": {"kinds": ("dc",), "overlap": 0.0, "operators_of": {"v": "=<", "c1": "=<"}},
+    "twelve columns": {"kinds": ("key", "fd", "od")},
     "chosen rules": {"rules": {"K": "key (v)", "low": "not (s.v < 0.3)", "near": "not (s.v = t.v and t.v > 1)"}},
 }
+
+
+COLUMNS = {"across columns": 2, "twelve columns": 12}  # beside the id; one for other sorts
+
+
+def widened(table, columns):
+    """A table with further columns that follow from ``v``, each in its own way."""
+    for i in range(1, columns):
+        table = table.append_column(f"c{i}", pa.array([round(v * 8) % (2 + i) / 2 for v in table["v"].to_pylist()], pa.float64()))
+    return table
 
 
 def contents(path, evolution=None):
@@ -44,10 +56,13 @@ BATCHES = {
 }
 
 
-# every step where rules are found by the slow twin, and every third one of three batches for the others
+# every step where rules are found by the slow twin, and every third or seventh one of three batches for the others
 CASES = [("rediscovery", name, 1) for name in BATCHES]
 CASES += [
-    (sort, name, 3) for sort in SORTS for name in ("both", "labels given out anew", "a table that is compacted") if sort != "rediscovery"
+    (sort, name, 7 if sort in COLUMNS else 3)
+    for sort in SORTS
+    for name in ("both", "labels given out anew", "a table that is compacted")
+    if sort != "rediscovery"
 ]
 
 
@@ -57,9 +72,12 @@ def test_killed_at_every_step(tmp_path, monkeypatch, sort, name, stride):
     monkeypatch.setattr(store, "_sync", lambda path: None)
     monkeypatch.setattr(dictionary, "LABELS", 128)
     first = tmp_path / "first"
-    made = Laws.create(first, pa.table({"id": np.arange(10), "v": np.arange(10.0)}), row_id="id", progress=False, **SORTS[sort])
-    made.apply(pa.table({"id": [40], "v": [3.5]}))
+    columns = COLUMNS.get(sort, 1)
+    table = widened(pa.table({"id": np.arange(10), "v": np.arange(10.0)}), columns)
+    made = Laws.create(first, table, row_id="id", progress=False, **SORTS[sort])
+    made.apply(widened(pa.table({"id": [40], "v": [3.5]}), columns))
     inserts, deletes = BATCHES[name]
+    inserts = inserts if inserts is None else widened(inserts, columns)
     old, taken, new = contents(first, evolution), [], None
     for last in range(0, 300, stride):
         path = tmp_path / f"try-{last}"
