@@ -12,10 +12,10 @@ from rowlaw.discovery.denial import discover_denials
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.local.rows import Part
 from rowlaw.engine.local.statistics import RelationStatistics
-from rowlaw.maintain.rulebook import Terms, pack_predicate, read_predicate
 from rowlaw.predicates.space import predicate_space
 from rowlaw.rules.implication import canonical
 from rowlaw.rules.model import Denial
+from rowlaw.storage.rulebook import Terms, pack_predicate, read_predicate
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def test_more_pairs_than_a_block_holds(index):
     cells = Cells(column_slots(["a", "b", "c"], "unknown", ordered=True), table)
     everything, alive = np.arange(rows), np.ones(rows, bool)
     seen = Ledger(cells.slots.words, counted=False)
-    seen.begin()
+    seen.begin_batch()
     if index == "kinds":  # of two different rows one is smaller in both columns, so every pair breaks the rule
         kinds = TupleIndex(cells, ["a", "b", "c"], ["a"], unknown=True)
         kinds.add_rows(cells, everything)

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from rowlaw.maintain.history import BatchRecord, Events, replay
-from rowlaw.maintain.rulebook import Entry, Rulebook, Terms
 from rowlaw.rules import parse
+from rowlaw.storage.history import BatchRecord, Events, replay
+from rowlaw.storage.rulebook import Entry, Rulebook, Terms
 
 RULES = (
     "not (s.a = t.a and s.b < t.c)",

@@ -87,7 +87,7 @@ def test_rows_that_were_alone_change_nothing(monkeypatch):
     table = growing(pa.table({"a": [1, 1, 2, 9], "b": [1, 2, 2, 8]}))
     uniques = Uniques.create(table)
     assert uniques.maximal_non == [("a",), ("b",)]
-    monkeypatch.setattr(Uniques, "_has_duplicates", lambda *_: pytest.fail("a complete intersection"))
+    monkeypatch.setattr(Uniques, "_agreeing", lambda *_: pytest.fail("all rows were asked"))
     taken = table.take(deletes=pa.table({"a": [9], "b": [8]}))
     uniques.delete(table, taken.deleted)
     assert uniques.minimal == [("a", "b")]
@@ -97,7 +97,7 @@ def test_rows_left_over_decide(monkeypatch):
     """A list that keeps two rows proves the non-unique without any intersection."""
     table = growing(pa.table({"a": [1, 1, 1, 2], "b": [1, 2, 3, 4]}))
     uniques = Uniques.create(table)
-    monkeypatch.setattr(Uniques, "_has_duplicates", lambda *_: pytest.fail("a complete intersection"))
+    monkeypatch.setattr(Uniques, "_agreeing", lambda *_: pytest.fail("all rows were asked"))
     taken = table.take(deletes=pa.table({"a": [1], "b": [3]}))
     uniques.delete(table, taken.deleted)
     assert uniques.minimal == [("b",)]

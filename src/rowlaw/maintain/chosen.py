@@ -7,9 +7,8 @@ is so, the engine counts all rows again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -20,14 +19,13 @@ from rowlaw.errors import RowlawError
 from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.kernels import folded as kernels
 from rowlaw.kernels.folded import Compared, Folded
-from rowlaw.maintain.history import Rows
 from rowlaw.maintain.protocol import ChangedRules, Evolved, UpkeepOptions
-from rowlaw.maintain.rulebook import read_rules
 from rowlaw.progress import Progress
 from rowlaw.rules import NamedRule, RuleSet, bind
 from rowlaw.rules.model import Column, Denial, Nulls, Op, Predicate, Rule
 from rowlaw.stopping import Stopped
 from rowlaw.storage.label_rows import matching_rows, spare
+from rowlaw.storage.rulebook import read_rules
 
 if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
@@ -50,62 +48,6 @@ class Counts:
     resolved: int = 0
     new_pairs: list[Pair] = field(default_factory=list)
     resolved_pairs: list[Pair] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class RuleChange:
-    """What a batch did to a chosen rule: the exact count of its violations now, how many came and went, and some of them.
-
-    ``new_clashes`` and ``resolved_clashes`` are pairs of rows with their values, up to ten of each; for a rule about single rows one row.
-    """
-
-    id: str
-    rule: Rule
-    violations: int
-    new: int
-    resolved: int
-    new_clashes: Sequence[Sequence[Mapping[str, Any]]] = ()
-    resolved_clashes: Sequence[Sequence[Mapping[str, Any]]] = ()
-
-    def __str__(self) -> str:
-        return (
-            f"{self.id}: {self.violations:,} violation{'' if self.violations == 1 else 's'} (+{self.new:,} -{self.resolved:,}): {self.rule}"
-        )
-
-    def lines(self) -> Iterator[str]:
-        """In words, with the first clash of each sort."""
-        yield str(self)
-        for word, clashes in (("new", self.new_clashes), ("resolved", self.resolved_clashes)):
-            for row, values in zip("st", clashes[0] if clashes else (), strict=False):
-                yield f"    {word} {row}: " + ", ".join(f"{name} {'null' if v is None else v}" for name, v in values.items())
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "rule": str(self.rule),
-            "violations": self.violations,
-            "new": self.new,
-            "resolved": self.resolved,
-            "new_clashes": [[dict(row) for row in clash] for clash in self.new_clashes],
-            "resolved_clashes": [[dict(row) for row in clash] for clash in self.resolved_clashes],
-        }
-
-
-def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], table: GrowingTable) -> list[RuleChange]:
-    """What a batch did to chosen rules, with the values of the rows that clash. ``evolution`` is None where the batch had no rows."""
-    if evolution is None:
-        return [RuleChange(named.id, named.rule, counts[named.id], 0, 0) for named in rules]
-    changes = []
-    for named in rules:
-        change = evolution.changes[named.id]
-        shown = dict.fromkeys((*table.row_id, *named.rule.columns))
-        rows = Rows.taken(table, chain.from_iterable((*change.new_pairs, *change.resolved_pairs))).values
-        new, resolved = (
-            [[{name: rows[row][name] for name in shown} for row in dict.fromkeys(pair)] for pair in pairs]
-            for pairs in (change.new_pairs, change.resolved_pairs)
-        )
-        changes.append(RuleChange(named.id, named.rule, change.violations, change.new, change.resolved, new, resolved))
-    return changes
 
 
 class CountedDenial:

@@ -26,7 +26,6 @@ from rowlaw.maintain.cells import Cells, detached_slots
 from rowlaw.maintain.initial import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.prover import PLAIN_PAIR, Prover
-from rowlaw.maintain.rulebook import pack_predicate, read_predicate
 from rowlaw.maintain.select import Proof
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
@@ -35,6 +34,7 @@ from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_hitting_sets, refine
 from rowlaw.spark.jobs import cores
 from rowlaw.stopping import NEVER
+from rowlaw.storage.rulebook import pack_predicate, read_predicate
 
 if TYPE_CHECKING:
     from rowlaw.relation.relation import Relation

@@ -24,7 +24,6 @@ from rowlaw.maintain.initial import InitialDependencies, check_complete, initial
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.protocol import UpkeepOptions, Witness
 from rowlaw.maintain.prover import Prover
-from rowlaw.maintain.rulebook import Terms
 from rowlaw.maintain.select import Proof
 from rowlaw.rules.model import Kind, Nulls, Op, Rule
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, EQUAL_CODE, HIGHER_CODE, LOWER_CODE
@@ -32,6 +31,7 @@ from rowlaw.search.bitsets import distinct, unpack
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_edges, minimal_hitting_sets, refine
 from rowlaw.source.row_ids import naming_only
+from rowlaw.storage.rulebook import Terms
 
 if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer

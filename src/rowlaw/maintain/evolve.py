@@ -33,8 +33,7 @@ from rowlaw.maintain.denials import Changed, MaintainedDenials
 from rowlaw.maintain.dependencies import MaintainedDependencies, ToleratedDependencies
 from rowlaw.maintain.initial import initial_dependencies
 from rowlaw.maintain.listing import EvidenceView, Listing, Scorer
-from rowlaw.maintain.protocol import ChangedRules, DependencyPart, Evolved, Law, Part, UpkeepOptions, Witness, to_rule
-from rowlaw.maintain.rulebook import LazyRule, LazyRules, Terms
+from rowlaw.maintain.protocol import ChangedRules, DependencyPart, Evolved, Law, LazyRule, LazyRules, Part, UpkeepOptions, Witness, to_rule
 from rowlaw.maintain.uniques import Uniques
 from rowlaw.predicates.space import ORDERED_TYPES, SpaceOptions, predicate_space
 from rowlaw.progress import Progress
@@ -44,6 +43,7 @@ from rowlaw.rules.implication import minimal
 from rowlaw.rules.model import Column, Denial, Kind, Rule
 from rowlaw.rules.outcomes import ANY
 from rowlaw.storage.live_relation import known_rows
+from rowlaw.storage.rulebook import Terms
 
 if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer

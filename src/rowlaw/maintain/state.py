@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from rowlaw.deadline import Deadline
 from rowlaw.engine.local.statistics import RelationStatistics
+from rowlaw.maintain.change import Change, rule_changes
 from rowlaw.maintain.guard import guarded
-from rowlaw.maintain.history import BatchRecord, Change, Events, History, RawEvent, Rows, lines, log, replay, uncollected
 from rowlaw.maintain.protocol import Evolution, Evolved, UpkeepOptions, entries
-from rowlaw.maintain.rulebook import Rulebook, saved_counts, short
 from rowlaw.predicates.space import SpaceOptions, compared_columns, predicate_space, predicates_of
 from rowlaw.progress import Progress
 from rowlaw.relation import encode
@@ -28,14 +27,14 @@ from rowlaw.source import open_source
 from rowlaw.source.row_ids import RowId, id_columns
 from rowlaw.storage.arrays import FileArray
 from rowlaw.storage.batch import Batch
+from rowlaw.storage.history import BatchRecord, Events, History, RawEvent, Rows, lines, log, replay, uncollected
+from rowlaw.storage.rulebook import Rulebook, saved_counts, short
 from rowlaw.storage.store import Store, Writer
 from rowlaw.storage.table import AppliedRows, GrowingTable
 from rowlaw.violations.check import rule_set
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from rowlaw.maintain.chosen import RuleChange
 
 SNAPSHOT = 2  # the rules are written anew when so many times more events than rules have been written since
 LOGS = ("batches", "events")
@@ -361,7 +360,7 @@ class Laws:
                 with shown.phase("evolve"):
                     evolved = evolution.apply(table, taken.inserted, taken.deleted)
             events = self._record(taken, evolved, batch_id)
-            chosen = self._rule_changes(evolution)
+            chosen = rule_changes(evolution, self.rules, self.counts, table) if self.chosen else []
         if evolution is not None and table.sparse:
             with shown.phase("compact"):
                 evolution.renumber(table, table.compact())
@@ -384,14 +383,6 @@ class Laws:
             counters=getattr(evolution, "counters", {}),
             _rules=lambda: self.rules,
         )
-
-    def _rule_changes(self, evolution: Evolution | None) -> Sequence[RuleChange]:
-        """What a batch did to chosen rules."""
-        if not self.chosen:
-            return ()
-        from rowlaw.maintain.chosen import rule_changes
-
-        return rule_changes(evolution, self.rules, self.counts, self.table)
 
     @property
     def _snapshot_size(self) -> int:

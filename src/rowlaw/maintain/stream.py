@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rowlaw.errors import RowlawError
+from rowlaw.maintain.change import Change
 from rowlaw.maintain.feed import net, read_feed
-from rowlaw.maintain.history import Change
 from rowlaw.maintain.state import Laws
 from rowlaw.output import whole_file
 from rowlaw.source.read import is_hidden

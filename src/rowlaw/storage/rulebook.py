@@ -5,16 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-import numpy as np
+from typing import Any, NamedTuple, cast
 
 from rowlaw.rules import NamedRule, RuleSet, parse
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
-
-if TYPE_CHECKING:
-    from rowlaw.discovery.atoms import Atoms
 
 Packed = tuple[Any, ...]  # a rule as a short JSON value
 
@@ -172,45 +166,3 @@ def saved_counts(saved: Mapping[str, Any]) -> tuple[RuleSet, dict[str, int]]:
 def read_rules(written: Sequence[Mapping[str, Any]], nulls: Nulls) -> RuleSet:
     """Rules as a state has them."""
     return RuleSet(tuple(NamedRule(**{**fields, "rule": parse(fields["rule"])}) for fields in written), nulls)
-
-
-class LazyRules:
-    """The rules of some sets, all written down when the first of them is read."""
-
-    def __init__(self, atoms: Atoms, sets: np.ndarray) -> None:
-        self._atoms, self._sets = atoms, sets
-        self._packed: tuple[Terms, list[Packed]] | None = None
-
-    @cached_property
-    def rules(self) -> list[Denial]:
-        return self._atoms.denials(self._sets)
-
-    def packed(self, terms: Terms) -> list[Packed]:
-        """As :meth:`Terms.pack` has them; no rule is made for that."""
-        if self._packed is None or self._packed[0] is not terms:
-            self._packed = terms, self._pack(terms)
-        return self._packed[1]
-
-    def _pack(self, terms: Terms) -> list[Packed]:
-        if any(slot.left.row == "t" for slot in self._atoms.slots.slots):  # a rule about row t alone is written as one about s
-            return [terms.pack(rule) for rule in self.rules]
-        places, lengths = self._atoms.places(self._sets)
-        ordered = self._atoms.ordered
-        used = np.flatnonzero(np.bincount(places.ravel(), minlength=len(ordered) + 1)[:-1])
-        numbers = np.zeros(len(ordered) + 1, np.int64)
-        numbers[used] = [terms.number(ordered[i]) for i in used]
-        return [("dc", *line[:length]) for line, length in zip(numbers[places].tolist(), lengths.tolist(), strict=True)]
-
-
-class LazyRule(NamedTuple):
-    """One of them."""
-
-    among: LazyRules
-    place: int
-
-    @property
-    def rule(self) -> Denial:
-        return self.among.rules[self.place]
-
-    def packed(self, terms: Terms) -> Packed:
-        return self.among.packed(terms)[self.place]

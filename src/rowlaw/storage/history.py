@@ -7,26 +7,21 @@ import datetime as dt
 import gc
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain, repeat
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.maintain.rulebook import Entry, Packed, Rulebook, Terms, short
-from rowlaw.rules import NamedRule, RuleSet
 from rowlaw.rules.model import Rule
 from rowlaw.source.row_ids import given_id, id_columns
+from rowlaw.storage.rulebook import Entry, Packed, Rulebook, Terms, short
 from rowlaw.storage.table import GrowingTable
 
-if TYPE_CHECKING:
-    from rowlaw.maintain.chosen import RuleChange
-
-SHOWN = 10  # rules of each kind of event in a repr
 What = Literal["born", "retired"]
 
 
@@ -224,86 +219,6 @@ class History:
 
     def __repr__(self) -> str:
         return f"History({len(self.batches):,} batches, {len(self.events):,} events)"
-
-
-@dataclass(frozen=True)
-class Change:
-    """The rules that a batch brought and took, and how many there are now.
-
-    ``events`` say which rows show why. ``repeated``: the batch had been applied before, and nothing was done. ``quarantined``: rows that
-    were not taken in because they break a rule of the guard. ``chosen``: what it did to each rule of a state that keeps chosen rules.
-    ``counters``: rules that were proposed (``candidates``), those that all rows had to prove (``validations``), and pairs of rows compared.
-    """
-
-    inserted: int
-    deleted: int
-    events: Events
-    total: int
-    seconds: Mapping[str, float]
-    batch: int
-    batch_id: str | None = None
-    repeated: bool = False
-    quarantined: pa.Table | None = field(default=None, repr=False)
-    chosen: Sequence[RuleChange] = ()
-    counters: Mapping[str, int] = field(default_factory=dict)
-    _rules: Callable[[], RuleSet] = field(default=RuleSet, repr=False, compare=False)
-
-    @property
-    def added(self) -> list[NamedRule]:
-        return [NamedRule(event.id, event.rule) for event in self.events.of("born")]
-
-    @property
-    def removed(self) -> list[NamedRule]:
-        return [NamedRule(event.id, event.rule) for event in self.events.of("retired")]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The exact count of violations of each chosen rule."""
-        return {one.id: one.violations for one in self.chosen}
-
-    @cached_property
-    def rules(self) -> RuleSet:
-        """The rules after the batch, if no other batch was applied since."""
-        return self._rules()
-
-    @property
-    def summary(self) -> str:
-        """One line."""
-        if self.repeated:
-            return f"batch {self.batch_id}: applied before, nothing changed"
-        held = f", {self.quarantined.num_rows:,} quarantined" if self.quarantined is not None and self.quarantined.num_rows else ""
-        name = f"batch {self.batch}" + (f" ({self.batch_id})" if self.batch_id is not None else "")
-        rows = f"+{self.inserted:,} -{self.deleted:,} rows{held}"
-        if self.chosen:
-            came, went = sum(one.new for one in self.chosen), sum(one.resolved for one in self.chosen)
-            now = sum(one.violations for one in self.chosen)
-            return f"{name}: {rows}; +{came:,} -{went:,} violations, {now:,} now; {sum(self.seconds.values()):.2f} s"
-        born, retired = len(self.events.of("born")), len(self.events.of("retired"))
-        return f"{name}: {rows}; +{born:,} -{retired:,} rules, {self.total:,} now; {sum(self.seconds.values()):.2f} s"
-
-    def __repr__(self) -> str:
-        text = [self.summary]
-        for mark, rules in (("+", self.added), ("-", self.removed)):
-            text += [f"  {mark} {rule.id}  {rule.rule}" for rule in rules[:SHOWN]]
-            text += [f"  {mark} ... and {len(rules) - SHOWN:,} more"] if len(rules) > SHOWN else []
-        return "\n".join(text)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON document of ``rowlaw apply --format json``."""
-        return {
-            "inserted": self.inserted,
-            "deleted": self.deleted,
-            "added": [event.to_dict() for event in self.events.of("born")],
-            "removed": [event.to_dict() for event in self.events.of("retired")],
-            "rules": self.total,
-            "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
-            "batch": self.batch,
-            "batch_id": self.batch_id,
-            "repeated": self.repeated,
-            "quarantined": self.quarantined.num_rows if self.quarantined is not None else 0,
-            "counters": dict(self.counters),
-            **({"chosen": [one.to_dict() for one in self.chosen]} if self.chosen else {}),
-        }
 
 
 def lines(data: np.ndarray) -> Iterator[Any]:
