@@ -112,15 +112,15 @@ def test_an_index_that_is_there_is_preferred():
     wanted, otherwise, agreement = np.array([0b11], np.uint64), np.array([100.0]), by_shares(0.001, 0.0015)
     price = Price(1000.0, 1.0, 50.0)
     assert cheapest_keys(wanted, otherwise, agreement, price)[0] == [0b11]
-    assert cheapest_keys(wanted, otherwise, agreement, price, known=[0b10])[0] == [0b10]
+    assert cheapest_keys(wanted, otherwise, agreement, price, existing=[0b10])[0] == [0b10]
 
 
 def test_unknown_nulls_agree_with_nothing():
     matrix = np.array([[-1], [-1], [-1]], np.int32)
     key = np.array([1], np.uint64)
-    assert Agreement.of(matrix, np.arange(3), unknown=True).share(key)[0] == 0
-    assert Agreement.of(matrix, np.arange(3), unknown=False).share(key)[0] == 1
+    assert Agreement.of(matrix, np.arange(3), unexisting=True).share(key)[0] == 0
+    assert Agreement.of(matrix, np.arange(3), unexisting=False).share(key)[0] == 1
 
 
 def test_no_rows_no_agreement():
-    assert Agreement.of(np.zeros((1, 2), np.int32), np.arange(1), unknown=True).share(np.array([1], np.uint64))[0] == 0
+    assert Agreement.of(np.zeros((1, 2), np.int32), np.arange(1), unexisting=True).share(np.array([1], np.uint64))[0] == 0

@@ -10,7 +10,7 @@ import rowlaw
 from rowlaw.cli.app import main
 from rowlaw.errors import RowlawError
 
-LAWS = "rules:\n  one_state: fd (zip) -> state\n  one_country: fd (state) -> country\n  week: 'od [week] -> [month]'\n"
+LAWS = "nulls: equal\nrules:\n  one_state: fd (zip) -> state\n  one_country: fd (state) -> country\n  week: 'od [week] -> [month]'\n"
 
 
 @pytest.fixture

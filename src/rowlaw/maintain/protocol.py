@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol, Self, get_args, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, get_args, overload
 
 import numpy as np
 
 from rowlaw.deadline import Deadline
-from rowlaw.discovery.atoms import Atoms
-from rowlaw.discovery.together import Dependency
 from rowlaw.errors import RowlawError
 from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
@@ -21,6 +19,10 @@ from rowlaw.rules.model import Denial, Kind, Nulls, Rule
 from rowlaw.storage.rulebook import Entry, Packed, Rulebook, Terms
 from rowlaw.storage.store import Reader, Writer
 from rowlaw.storage.table import GrowingTable
+
+if TYPE_CHECKING:  # chosen rules need nothing of discovery
+    from rowlaw.discovery.atoms import Atoms
+    from rowlaw.discovery.together import Dependency
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -16,7 +16,6 @@ import pyarrow as pa
 from rowlaw.deadline import Deadline
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.maintain.change import Change, rule_changes
-from rowlaw.maintain.guard import guarded
 from rowlaw.maintain.protocol import Evolution, Evolved, UpkeepOptions, entries
 from rowlaw.predicates.space import SpaceOptions, compared_columns, predicate_space, predicates_of
 from rowlaw.progress import Progress
@@ -346,6 +345,8 @@ class Laws:
     ) -> Change:
         quarantined: pa.Table | None = None
         if guard_rules is not None and insert_batch is not None:
+            from rowlaw.maintain.guard import guarded  # few batches have one, and it brings the engine
+
             with shown.phase("guard"):
                 trial = GrowingTable.load(self._store, self._store.facts["table"], "table")
                 insert_batch, quarantined = guarded(trial, insert_batch, delete_batch, guard_rules)

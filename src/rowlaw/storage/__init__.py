@@ -1,1 +1,1 @@
-"""Tables on disk whose rows come and go: a folder of arrays in generations, and :class:`GrowingTable` in it."""
+"""What a state has on disk: arrays in generations, a table whose rows come and go, its rules and its events."""
