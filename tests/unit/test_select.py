@@ -118,9 +118,9 @@ def test_an_index_that_is_there_is_preferred():
 def test_unknown_nulls_agree_with_nothing():
     matrix = np.array([[-1], [-1], [-1]], np.int32)
     key = np.array([1], np.uint64)
-    assert Agreement.of(matrix, np.arange(3), unexisting=True).share(key)[0] == 0
-    assert Agreement.of(matrix, np.arange(3), unexisting=False).share(key)[0] == 1
+    assert Agreement.of(matrix, np.arange(3), unknown=True).share(key)[0] == 0
+    assert Agreement.of(matrix, np.arange(3), unknown=False).share(key)[0] == 1
 
 
 def test_no_rows_no_agreement():
-    assert Agreement.of(np.zeros((1, 2), np.int32), np.arange(1), unexisting=True).share(np.array([1], np.uint64))[0] == 0
+    assert Agreement.of(np.zeros((1, 2), np.int32), np.arange(1), unknown=True).share(np.array([1], np.uint64))[0] == 0
