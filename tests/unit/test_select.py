@@ -1,8 +1,11 @@
 """Which indexes are kept: IncDC's scores, thresholds and choice, and ours by cost."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from rowlaw.maintain import select
 from rowlaw.maintain.select import Agreement, Price, cheapest_keys
 from rowlaw.rules import parse
 from rowlaw.rules.model import Op
@@ -124,3 +127,28 @@ def test_unknown_nulls_agree_with_nothing():
 
 def test_no_rows_no_agreement():
     assert Agreement.of(np.zeros((1, 2), np.int32), np.arange(1), unknown=True).share(np.array([1], np.uint64))[0] == 0
+
+
+@pytest.mark.parametrize("columns", [3, 18, 19, 40])
+def test_shares_are_those_of_the_pairs(columns, monkeypatch):
+    """With few columns by a table of all sets, with more in blocks; columns on which no pair agrees are in some keys too."""
+    monkeypatch.setattr(select, "BLOCK", 50)
+    random = np.random.default_rng(columns)
+    masks = np.unique(random.integers(0, 1 << columns, 30, dtype=np.uint64))
+    shares = random.random(len(masks))
+    keys = np.concatenate((masks & random.integers(0, 1 << columns, len(masks), dtype=np.uint64), masks, np.array([0, 1 << 50], np.uint64)))
+    expected = [sum(share for mask, share in zip(masks.tolist(), shares, strict=True) if mask & key == key) for key in keys.tolist()]
+    assert np.allclose(Agreement(masks, shares, 10).share(keys), expected)
+
+
+def test_shares_of_many_rules_take_little_memory():
+    """100,000 rules and thousands of masks once took 17 GB."""
+    masks = np.random.default_rng(0).integers(0, 1 << 30, 5_000, dtype=np.uint64)
+    agreement = Agreement(masks, np.full(len(masks), 1 / len(masks)), 10)
+    keys = np.repeat(masks[:100], 1_000)
+    tracemalloc.start()
+    try:
+        agreement.share(keys)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()

@@ -22,6 +22,8 @@ from rowlaw.rules.outcomes import EQUAL_BIT
 
 PAIRS = 1 << 19  # random pairs that the estimate of agreement rests on
 MAX_KEYS = 2000  # candidates that are looked at
+DENSE_COLUMNS = 18  # columns of which all sets are tabulated: 2 MB
+BLOCK = 1 << 22  # sets times masks that are compared at a time where there are more columns: 32 MB
 
 
 class Agreement:
@@ -35,6 +37,7 @@ class Agreement:
 
     def __init__(self, masks: np.ndarray, shares: np.ndarray, rows: int) -> None:
         self.masks, self.shares, self.rows = masks, shares, rows
+        self._dense: np.ndarray | None = None  # sums over supersets, for few columns
 
     @staticmethod
     def of(matrix: np.ndarray, rows: np.ndarray, *, unknown: bool, pairs: int = PAIRS, seed: int = 0) -> Agreement:
@@ -56,8 +59,38 @@ class Agreement:
         return Agreement(masks, counts / pairs, len(rows))
 
     def share(self, keys: np.ndarray) -> np.ndarray:
-        """The share of pairs that agree on each set of columns."""
-        return ((self.masks & keys[:, None]) == keys[:, None]) @ self.shares
+        """The share of pairs that agree on each set of columns. There may be 100,000 keys, and thousands of masks."""
+        used = int(np.bitwise_or.reduce(self.masks, initial=np.uint64(0)))
+        columns = [c for c in range(64) if used >> c & 1]
+        if len(columns) <= DENSE_COLUMNS:
+            shares = self._supersets(columns)[_packed(keys, columns)]
+            return np.where((keys & ~np.uint64(used)) == 0, shares, 0.0)
+        distinct, index = np.unique(keys, return_inverse=True)
+        shares = np.empty(len(distinct))
+        step = max(1, BLOCK // len(self.masks))
+        for start in range(0, len(distinct), step):
+            some = distinct[start : start + step, None]
+            shares[start : start + step] = ((self.masks & some) == some) @ self.shares
+        return shares[index.ravel()]
+
+    def _supersets(self, columns: Sequence[int]) -> np.ndarray:
+        """For each set of some columns, as bits, the share of pairs that agree on all of it: sums over supersets, ``O(k 2^k)``."""
+        if self._dense is None:
+            sums = np.zeros(1 << len(columns))
+            np.add.at(sums, _packed(self.masks, columns), self.shares)
+            for bit in range(len(columns)):
+                halves = sums.reshape(-1, 2, 1 << bit)
+                halves[:, 0] += halves[:, 1]
+            self._dense = sums
+        return self._dense
+
+
+def _packed(masks: np.ndarray, columns: Sequence[int]) -> np.ndarray:
+    """The bits of some columns, side by side."""
+    packed = np.zeros(len(masks), np.int64)
+    for i, column in enumerate(columns):
+        packed |= (masks >> np.uint64(column) & np.uint64(1)).astype(np.int64) << i
+    return packed
 
 
 @dataclass(frozen=True, slots=True)
