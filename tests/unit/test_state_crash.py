@@ -21,7 +21,7 @@ class Killed(BaseException):
 SORTS = {
     "rediscovery": {"evolution": Rediscovery},
     "all kinds, within rows": {"kinds": ("key", "fd", "dc"), "single_row": True, "constants": 0.05},
-    "across columns": {"kinds": ("dc",), "overlap": 0.0, "operators_of": {"v": "=<", "c1": "=<"}},
+    "across columns": {"kinds": ("dc",), "overlap": 0.0},
     "twelve columns": {"kinds": ("key", "fd", "od")},
     "chosen rules": {"rules": {"K": "key (v)", "low": "not (s.v < 0.3)", "near": "not (s.v = t.v and t.v > 1)"}},
 }
