@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from rowlaw.engine.answers import Count
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.roles import Scope, may_be, meeting_value
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.rules.conditions import Condition, OneOf, Range, comparisons
-from rowlaw.rules.model import Constant, Op, Predicate
+from rowlaw.rules.model import Column, Constant, Op, Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -34,6 +36,11 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
             found = found & condition_of_row(table, frame, p, p.right)
             continue
         arrow_type = table.arrow_types[table.own_name(p.left.name)]
+        if pa.types.is_timestamp(arrow_type) and isinstance(p.right, Column):
+            # of different types, perhaps: a Python worker would see instants in the time zone of its machine
+            sides = [expressions.micros(frame[c.name], table.arrow_types[table.own_name(c.name)]) for c in (p.left, p.right)]
+            found = found & expressions.holds(p, *sides, table.nulls)
+            continue
         if not in_spark(table, [p]):
             found = found & expressions.holds_in_python(p, frame, arrow_type, table.nulls)
             continue
