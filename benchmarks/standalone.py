@@ -51,8 +51,8 @@ class Standalone:
         try:
             # Port 0 lets the system choose, so two clusters never meet; the log says which port it was.
             _, log = self._daemon("master", "org.apache.spark.deploy.master.Master", "--port", "0", "--webui-port", "0")
-            self.master = _await(log, r"Starting Spark master at (spark://\S+)")
-            _await(log, r"elected leader")
+            self.master = await_line(log, r"Starting Spark master at (spark://\S+)")
+            await_line(log, r"elected leader")
             launched = [self._launch_worker() for _ in range(self.size)]
             self.workers = [self._registered(*one) for one in launched]
         except BaseException:
@@ -98,7 +98,7 @@ class Standalone:
         return self._daemon(f"worker-{self._started}", "org.apache.spark.deploy.worker.Worker", *size, *ports, self.master)
 
     def _registered(self, process: subprocess.Popen[bytes], log: Path) -> subprocess.Popen[bytes]:
-        _await(log, r"Successfully registered with master")
+        await_line(log, r"Successfully registered with master")
         return process
 
     def _daemon(self, name: str, main: str, *arguments: str) -> tuple[subprocess.Popen[bytes], Path]:
@@ -120,8 +120,9 @@ class Standalone:
         return process, path
 
 
-def _await(log: Path, pattern: str) -> str:
-    until = time.monotonic() + PATIENCE
+def await_line(log: Path, pattern: str, patience: float = PATIENCE) -> str:
+    """Wait so many seconds until a log says something; the last group of the pattern, or all of it."""
+    until = time.monotonic() + patience
     while time.monotonic() < until:
         if found := re.search(pattern, log.read_text(errors="replace")):
             return found[found.lastindex or 0]

@@ -12,6 +12,7 @@ import pyspark
 import pytest
 
 import rowlaw
+from benchmarks.standalone import await_line
 from rowlaw.spark.java import find_java
 
 
@@ -27,19 +28,12 @@ def _command(*words: str, seconds: float = 10) -> str:
     """
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture
 def server(tmp_path):
     """The address of a server, which ends with the test."""
-    port = _free_port()
     conf = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.port": "0",  # the system chooses, and the log says which it was
         "spark.driver.host": "127.0.0.1",
         "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
         "spark.ui.enabled": "false",
@@ -52,6 +46,7 @@ def server(tmp_path):
     with open(tmp_path / "server.log", "w") as log:
         process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=log, stderr=log)
         try:
+            port = await_line(tmp_path / "server.log", r"Spark Connect server started at: \S+:(\d+)", patience=180)
             yield f"sc://127.0.0.1:{port}"
         finally:
             process.terminate()
@@ -61,7 +56,6 @@ def server(tmp_path):
 def test_a_table_of_the_servers_catalog(server, script, tmp_path):
     made = script(f"""
         import rowlaw.spark.session
-        rowlaw.spark.session.CONNECT_SECONDS = 120  # it is just starting
         spark = rowlaw.spark.session.session(master={server!r})
         rows = [(1, "07030", "Hoboken"), (2, "07030", "Newark"), (3, "10001", "New York")]
         spark.createDataFrame(rows, "id int, zip string, city string").write.saveAsTable("people")
@@ -74,7 +68,9 @@ def test_a_table_of_the_servers_catalog(server, script, tmp_path):
 
 
 def test_nobody_answers(script):
-    done = script(_command("discover", "people", "--master", f"sc://127.0.0.1:{_free_port()}", seconds=0.5))
+    with socket.socket() as taken:  # bound, so that nobody else gets the port, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        done = script(_command("discover", "people", "--master", f"sc://127.0.0.1:{taken.getsockname()[1]}", seconds=0.5))
     assert done.returncode == 3, done.stderr
     assert "SPARK_FAILED: Spark did not start: no Spark Connect server answers at sc://127.0.0.1:" in done.stderr
 
@@ -82,7 +78,7 @@ def test_nobody_answers(script):
 def test_an_address_that_is_none(script):
     done = script(_command("discover", "people", "--master", "sc://127.0.0.1/elsewhere"))
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("BAD_OPTION: master='sc://127.0.0.1/elsewhere'")
+    assert done.stderr.startswith("BAD_OPTION: --master sc://127.0.0.1/elsewhere: ")
 
 
 RULES = [

@@ -53,16 +53,20 @@ def test_reading_a_frame_takes_part_in_the_limit(spark):
 
 SCRIPT = """
 import os, signal, sys, threading, time
+BEGUN = os.path.abspath("begun")
 sys.argv = ["rowlaw", "discover", "people.parquet", "--master", "local[1]", "--quiet"]
 
 def press():
     from rowlaw import interrupts
+    while not os.path.exists("begun"):
+        time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGINT)
     while not interrupts._presses:
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 
 def job(task):
+    open(BEGUN, "w").close()
     time.sleep(600)
 
 from rowlaw.progress import Progress
@@ -71,7 +75,7 @@ def phase(self, name, total=None):
     if name == "read":
         from rowlaw.spark.jobs import SparkTasks
         from rowlaw.spark.session import session
-        threading.Timer(3.0, press).start()
+        threading.Thread(target=press, daemon=True).start()
         SparkTasks(session()).map(job, [1], "wait")
     return usual(self, name, total)
 Progress.phase = phase

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from rowlaw.engine.answers import Count
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.roles import Scope, may_be, meeting_value
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.rules.conditions import Condition, OneOf, Range, comparisons
-from rowlaw.rules.model import Constant, Op, Predicate
+from rowlaw.rules.model import Column, Constant, Op, Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -34,6 +36,11 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
             found = found & condition_of_row(table, frame, p, p.right)
             continue
         arrow_type = table.arrow_types[table.own_name(p.left.name)]
+        if pa.types.is_timestamp(arrow_type) and isinstance(p.right, Column):
+            # of different types, perhaps: a Python worker would see instants in the time zone of its machine
+            left, right = (expressions.micros(frame[c.name], table.arrow_types[table.own_name(c.name)]) for c in (p.left, p.right))
+            found = found & expressions.holds(p, left, right, table.nulls)
+            continue
         if not in_spark(table, [p]):
             found = found & expressions.holds_in_python(p, frame, arrow_type, table.nulls)
             continue
@@ -101,20 +108,27 @@ def count_simple(table: SparkTable, frame: DataFrame, shape: Shape) -> DataFrame
 
     known = table.known(frame, shape.columns)
     left = list(shape.same_equal)
-    if not shape.differences:
-        sizes = known.groupBy(*left).agg(f.count(f.lit(1)).alias("size"))
-        n = exact(f.col("size"), table.rows)
-        return sizes.agg(total(n * (n - 1), table.rows).alias("pairs"), f.sum(f.when(f.col("size") > 1, f.col("size"))).alias("rows"))
-    right = shape.differences[0].left.name
-    cells = known.groupBy(*left, right).agg(f.count(f.lit(1)).alias("size"))
-    n = exact(f.col("size"), table.rows)
-    whole = cells.groupBy(*left).agg(
-        f.sum("size").alias("size"), total(n * n, table.rows).alias("squares"), f.count(f.lit(1)).alias("values")
-    )
-    n = exact(f.col("size"), table.rows)
-    return whole.agg(
-        total(n * n - f.col("squares"), table.rows).alias("pairs"), f.sum(f.when(f.col("values") > 1, f.col("size"))).alias("rows")
-    )
+    right = [p.left.name for p in shape.differences]
+    sizes = known.groupBy(*left, *right).agg(f.count(f.lit(1)).alias("size"))
+    return count_different(sizes, left, table.rows) if right else count_alike(sizes, table.rows)
+
+
+def count_alike(sizes: DataFrame, rows: int) -> DataFrame:
+    """The pairs of rows in groups of these sizes, in a table of so many rows, and the rows that have partners."""
+    from pyspark.sql import functions as f
+
+    n = exact(f.col("size"), rows)
+    return sizes.agg(total(n * (n - 1), rows).alias("pairs"), f.sum(f.when(f.col("size") > 1, f.col("size"))).alias("rows"))
+
+
+def count_different(sizes: DataFrame, left: Sequence[str], rows: int) -> DataFrame:
+    """The pairs of rows that agree on ``left`` and are in different groups of these sizes, and the rows that have partners."""
+    from pyspark.sql import functions as f
+
+    n = exact(f.col("size"), rows)
+    whole = sizes.groupBy(*left).agg(f.sum("size").alias("size"), total(n * n, rows).alias("squares"), f.count(f.lit(1)).alias("values"))
+    n = exact(f.col("size"), rows)
+    return whole.agg(total(n * n - f.col("squares"), rows).alias("pairs"), f.sum(f.when(f.col("values") > 1, f.col("size"))).alias("rows"))
 
 
 def count_products(table: SparkTable, frame: DataFrame, shape: Shape, scope: Scope = ()) -> DataFrame:

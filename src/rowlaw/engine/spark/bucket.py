@@ -121,9 +121,11 @@ class Buckets:
         shape = tuple(len(b) + 2 for b in self.borders)
         width = len(self.shape.equal)
         found: dict[tuple[Any, ...], np.ndarray] = {}
-        for row in histogram.collect():
-            cells = found.setdefault(tuple(row[:width]), np.zeros(shape, np.int64))
-            cells[tuple(row[width:-1])] += row[-1]
+        # by Arrow: collected timestamps would be local times, of which an hour comes twice when clocks are set back
+        columns = [_in_utc(column).to_pylist() for column in histogram.toArrow().columns]
+        for row in zip(*columns, strict=True):
+            cells = found.setdefault(row[:width], np.zeros(shape, np.int64))
+            cells[row[width:-1]] += row[-1]
         return found
 
     def tables(self, histograms: Sequence[DataFrame]) -> list[dict[tuple[Any, ...], np.ndarray]]:
@@ -134,6 +136,10 @@ class Buckets:
         of_s = {g: _beyond(t[g], self._down) for g in s if g in t}
         of_t = {g: _beyond(s[g], up) for g in t if g in s}
         return [of_s, of_t]
+
+
+def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.timestamp("us", "UTC")) if getattr(column.type, "tz", None) else column
 
 
 def _strict(op: Op) -> Op:

@@ -22,7 +22,7 @@ from rowlaw.rules.patterns import matcher
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-EXACT_DIGITS = 38  # of Spark's decimals
+DOUBLE_DIGITS = 15  # decimal digits that a double holds whatever they are
 
 
 def plain(column: Column, arrow_type: pa.DataType) -> Column:
@@ -183,10 +183,20 @@ def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Colum
         case "date":
             return f.unix_date(column).cast("double")
         case "timestamp":
-            if getattr(arrow_type, "tz", None):
-                return f.unix_micros(column).cast("double")
-            # a local time: the session's time zone must not move it
-            seconds = f.hour(column) * 3600 + f.minute(column) * 60 + f.extract(f.lit("SECOND"), column).cast("double")
-            return f.unix_date(f.to_date(column)).cast("double") * 86_400 + seconds
+            return micros(column, arrow_type).cast("double")
+        case _ if pa.types.is_decimal(arrow_type) and arrow_type.precision > DOUBLE_DIGITS:
+            # Spark rounds twice on the way from such a decimal to a double: the key of an equal number of another type could differ
+            return column.cast("string").cast("double")
         case _:
             return column.cast("double")
+
+
+def micros(column: Column, arrow_type: pa.DataType) -> Column:
+    """Microseconds since 1970: of an instant, or of a local time as if it were in UTC, whatever the time zone of the session."""
+    from pyspark.sql import functions as f
+
+    if getattr(arrow_type, "tz", None):
+        return f.unix_micros(column)
+    days = f.unix_date(f.to_date(column)).cast("bigint")
+    minutes = (days * 24 + f.hour(column)) * 60 + f.minute(column)
+    return minutes * 60_000_000 + (f.extract(f.lit("SECOND"), column) * 1_000_000).cast("bigint")

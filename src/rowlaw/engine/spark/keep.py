@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SCRATCH = "ROWLAW_SCRATCH"  # names a folder, or a path in an object store that all workers reach
+TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 
 
 @dataclass
@@ -25,7 +26,8 @@ class Keeper:
 
     Scratch files stay as they are whatever happens to a worker. So they are used where a place for them is known: with a local session,
     or where the variable ROWLAW_SCRATCH names one that all workers reach. Otherwise a local checkpoint is made: its rows do not change
-    either, but the rows of a worker that dies are lost, and the run fails. ``persist`` is for frames that may be computed again.
+    either, but the rows of a worker that dies are lost, and the run fails. So it is for a frame with columns that files cannot hold.
+    ``persist`` is for frames that may be computed again.
     """
 
     scratch: str | None = field(default_factory=lambda: os.environ.get(SCRATCH))
@@ -34,12 +36,22 @@ class Keeper:
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """The rows of a frame, which will not change: not their values, not their order, not their numbers."""
+        place = self._place(frame.sparkSession)
+        in_files = self._in_files(frame, place) if place is not None else None
+        return frame.localCheckpoint(eager=True) if in_files is None else in_files
+
+    def _in_files(self, frame: DataFrame, place: str) -> DataFrame | None:
+        """The rows of a frame, in scratch files; None if files would not hold them as they are."""
+        from pyspark.errors import AnalysisException
+
         session = frame.sparkSession
-        place = self._place(session)
-        if place is None:
-            return frame.localCheckpoint(eager=True)
+        if session.conf.get(TIMESTAMPS, None) == "TIMESTAMP_MILLIS":  # microseconds would be cut off
+            return None
         path = f"{place}/rowlaw-{uuid.uuid4().hex}"
-        frame.write.parquet(path)
+        try:
+            frame.write.parquet(path)
+        except AnalysisException:  # before a job begins: there are types, such as intervals, that Parquet has not
+            return None
         self._paths.append(path)
         atexit.register(_remove, path)  # lazy frames need the files until then, unless close() is called
         # every reader sees the same files in the same order, so rows keep their places

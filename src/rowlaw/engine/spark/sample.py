@@ -89,7 +89,6 @@ class TableSample:
         if kind == "date":
             return values.cast(pa.int32()).cast(pa.float64())
         if kind == "timestamp":
-            unit = 1.0 if values.type.tz else 1e6  # local times are cut by seconds
             micros = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
-            return pa.compute.divide(pa.compute.cast(micros, pa.float64(), safe=False), unit)
+            return pa.compute.cast(micros, pa.float64(), safe=False)
         return pa.compute.cast(values, pa.float64(), safe=False)
