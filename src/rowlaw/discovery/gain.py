@@ -18,7 +18,7 @@ from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Op, OrderCompatible, Rule
 from rowlaw.source.row_ids import naming_only
 
-# benchmarks/targets/reading.py; docs/ideas/index.md says what each is for
+# chosen by benchmarks/targets/reading.py, with half of its tables
 KIND_PRIOR = {"key": 1.0, "fd": 1.0, "od": 0.45, "dc": 0.3}
 COLUMN_COST = 0.5  # the prior is divided by one plus this for each column beyond the fewest of its kind
 FEWEST = {"key": 1, "fd": 2, "od": 2, "dc": 2}
