@@ -19,6 +19,7 @@ from rowlaw.discovery.levels import PAIRS, SAMPLE, discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.nearly import nearly_hold
 from rowlaw.discovery.result import Discovery
+from rowlaw.discovery.within import within_rows
 from rowlaw.engine.choose import EngineName
 from rowlaw.engine.open import open_discovery
 from rowlaw.engine.protocol import DiscoveryEngine
@@ -236,6 +237,8 @@ def run(
                     stop = shares.part(NEARLY)
                     listing.nearly = nearly_hold(engine, part.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
         if "dc" in kinds:
+            if default and not limit.passed:
+                listing.within = within_rows(engine, options, stop=limit)
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
             listing.denials = discover_denials(
