@@ -1,6 +1,6 @@
 """Comparisons that every row obeys: those of a default run against the definition."""
 
-import datetime
+import datetime as dt
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,7 @@ def test_exactly_the_comparisons_that_hold_and_that_chance_would_break(table, nu
 def test_the_law_that_people_know():
     random = np.random.default_rng(0)
     low = random.integers(0, 100, 500)
-    day = [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(n)) for n in low]
+    day = [dt.date(2024, 1, 1) + dt.timedelta(days=int(n)) for n in low]
     table = pa.table(
         {
             "low": low,
@@ -62,7 +62,7 @@ def test_the_law_that_people_know():
             "far": low + 1_000,
             "other": random.integers(0, 100, 500),
             "start": day,
-            "end": [d + datetime.timedelta(days=int(n)) for d, n in zip(day, random.integers(1, 9, 500), strict=True)],
+            "end": [d + dt.timedelta(days=int(n)) for d, n in zip(day, random.integers(1, 9, 500), strict=True)],
         }
     )
     # low < high follows from the two others, and far is above all of them in any two rows

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rowlaw
+import rowlaw.discovery.discover as discover_module
 from rowlaw.cli.app import app
 from rowlaw.deadline import Deadline
 from rowlaw.discovery import budget, select
@@ -16,6 +17,7 @@ from rowlaw.discovery.budget import Budget
 from rowlaw.discovery.dirty import learnt
 from rowlaw.discovery.folding import Closures, fold, not_both_ways
 from rowlaw.discovery.gain import Prior, greedy
+from rowlaw.discovery.goals import Dependencies
 from rowlaw.discovery.power import Power
 from rowlaw.engine.open import open_local
 from rowlaw.errors import RowlawError
@@ -232,6 +234,19 @@ def test_a_default_run_has_a_budget_and_others_have_none(monkeypatch):
     assert found.partial
     assert "--all or a single kind" in found.why
     assert not rowlaw.discover(TABLE, kinds=["key"], progress=False).partial
+
+
+def test_keys_are_found_where_there_is_no_time_for_functional_dependencies(monkeypatch):
+    whole = discover_module.discover_dependencies
+
+    def stopped(engine, kinds, **options):
+        return Dependencies([], "sample", "no time", partial=True) if "fd" in kinds else whole(engine, kinds, **options)
+
+    monkeypatch.setattr(discover_module, "discover_dependencies", stopped)
+    table = pa.table({"team": [n // 10 for n in range(200)], "player": [n % 10 for n in range(200)], "n": [n // 3 for n in range(200)]})
+    found = rowlaw.discover(table, progress=False)
+    assert found.partial
+    assert "key (player, team)" in {str(r.rule) for r in found.selected}
 
 
 def test_texts_are_ordered_only_if_asked_for():

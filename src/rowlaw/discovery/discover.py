@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rowlaw.deadline import Deadline
-from rowlaw.discovery.budget import DEPENDENCIES, NEARLY, ORDERS, Budget
+from rowlaw.discovery.budget import DEPENDENCIES, KEYS, NEARLY, ORDERS, Budget
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
@@ -228,6 +228,9 @@ def run(
             if listing.dependencies is not None and limit.passed:
                 break
             part = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown, levels)
+            if default and part.partial and "key" in some and not any(rule.kind == "key" for rule in part.rules) and not limit.passed:
+                # of a wide table there is no time for all functional dependencies; its keys alone take a fraction of it
+                part = part.with_more(_dependencies(engine, ("key",), error, strategy, False, shares.part(KEYS), shown, levels))
             listing.dependencies = part if listing.dependencies is None else listing.dependencies.with_more(part)
             if default and "fd" in some and not limit.passed:
                 if time.monotonic() - began > PATIENCE:

@@ -90,7 +90,7 @@ def _follows(rule: Denial, law: Denial) -> bool:
         return False
     (denied,) = law.predicates
     obeyed = Predicate(denied.left, Op(7 & ~denied.op), denied.right)
-    return is_trivial(Denial(rule.predicates + (obeyed, obeyed.exchanged)))
+    return is_trivial(Denial((*rule.predicates, obeyed, obeyed.exchanged)))
 
 
 def not_both_ways(rules: Sequence[Rule]) -> list[Rule]:

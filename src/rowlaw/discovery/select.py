@@ -71,8 +71,9 @@ def select(
 ) -> Ranking:
     """Rank rules by what they would catch. When time is up, by what is known by then: at least by their priors.
 
-    ``inexact``: rules that some pairs may break. ``count``: rules that are asked for; otherwise 20, of which a few may be weak. In a small table, where finding the rules takes no time, fewer errors are simulated and
-    fewer rules looked at. The same seed gives the same ranking, unless time is limited.
+    ``inexact``: rules that some pairs may break. ``count``: rules that are asked for; otherwise 20, of which a few may be weak. In a small
+    table, where finding the rules takes no time, fewer errors are simulated and fewer rules looked at. The same seed gives the same
+    ranking, unless time is limited.
     """
     if not rules and not nearly:
         return Ranking([], 0)
