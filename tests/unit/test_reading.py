@@ -1,5 +1,6 @@
 """The list that people read: what is selected, folded, marked and kept."""
 
+import importlib
 import json
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 import rowlaw
-import rowlaw.discovery.discover as discover_module
 from rowlaw.cli.app import app
 from rowlaw.deadline import Deadline
 from rowlaw.discovery import budget, select
@@ -237,12 +237,13 @@ def test_a_default_run_has_a_budget_and_others_have_none(monkeypatch):
 
 
 def test_keys_are_found_where_there_is_no_time_for_functional_dependencies(monkeypatch):
-    whole = discover_module.discover_dependencies
+    module = importlib.import_module("rowlaw.discovery.discover")
+    whole = module.discover_dependencies
 
     def stopped(engine, kinds, **options):
         return Dependencies([], "sample", "no time", partial=True) if "fd" in kinds else whole(engine, kinds, **options)
 
-    monkeypatch.setattr(discover_module, "discover_dependencies", stopped)
+    monkeypatch.setattr(module, "discover_dependencies", stopped)
     table = pa.table({"team": [n // 10 for n in range(200)], "player": [n % 10 for n in range(200)], "n": [n // 3 for n in range(200)]})
     found = rowlaw.discover(table, progress=False)
     assert found.partial
