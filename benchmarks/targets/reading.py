@@ -97,7 +97,7 @@ class Trial:
         relation = engine.sample()
         self.rows = relation.rows
         varying = [i for i, c in enumerate(relation.columns) if c.distinct > 1]
-        self.own, self.columns, codes, self.inserted = [], [], [], []
+        self.own, self.columns, self.codes, self.inserted = [], [], [], []
         for n in range(count if self.rows > 1 and varying and self.rules else 0):
             column, row = varying[n % len(varying)], int(random.integers(self.rows))
             values = relation.matrix[column]
@@ -105,14 +105,14 @@ class Trial:
             if other is not None:
                 self.own.append(row)
                 self.columns.append(column)
-                codes.append(other)
+                self.codes.append(other)
                 self.inserted.append(n // len(varying) % 2 == 1)
         self.names = [relation.columns[c].name for c in self.columns]
         if not self.own:
             return
         self.atoms = atoms_for(engine, [r.rule for r in self.rules])
         every = np.arange(self.rows)
-        self.changed = changed_rows(relation, every, np.array(self.own), np.array(self.columns), np.array(codes))
+        self.changed = changed_rows(relation, every, np.array(self.own), np.array(self.columns), np.array(self.codes))
         self.slots = self.atoms.slots.over(self.changed)
         denials = [(n, d) for n, r in enumerate(self.rules) for d in r.rule.denials]
         self.number = np.array([n for n, _ in denials])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -143,6 +144,35 @@ def dirty(folder: Path = RESULTS) -> str:
     return f"{_table(head, rows)}\n\n`make bench T=dirty`, {found['when']}."
 
 
+def reading(folder: Path = RESULTS) -> str:
+    """How many documented laws are among the first 20 rules, and what the first rules catch."""
+    path = folder / "reading.json"
+    if not path.exists():
+        return NOTHING
+    found = json.loads(path.read_text(encoding="utf-8"))
+    answers = {c["name"]: a for c in found["comparisons"] if (a := c["contenders"][0].get("answer"))}
+    rows = [
+        [
+            name,
+            a["half"],
+            f"{a['rules']:,}",
+            f"{a['in the first 20']} of {a['laws']}",
+            f"{a['first 10']:.2f}",
+            f"{a['first 20']:.2f}",
+            ", ".join(f"`{law}`" for law in a["missing"]),
+        ]
+        for name, a in answers.items()
+    ]
+    said = []
+    for half in dict.fromkeys(a["half"] for a in answers.values()):
+        laws, listed = (sum(a[what] for a in answers.values() if a["half"] == half) for what in ("laws", "in the first 20"))
+        said.append(f"{half.capitalize()}: {listed} of {laws} laws ({listed / laws:.2f}).")
+    shares = [a["first 10"] for a in answers.values()]
+    said.append(f"The first 10 rules catch {median(shares):.2f} of what all rules catch (median), {min(shares):.2f} at least.")
+    head = ["table", "half", "rules", "laws in the first 20", "first 10 catch", "first 20 catch", "missing"]
+    return f"{_table(head, rows)}\n\n{' '.join(said)} `make bench T=reading`, {found['when']}."
+
+
 def _shares(measured: dict[str, float]) -> list[str]:
     return [f"{measured[name]:.2f}" for name in ("precision", "recall", "f1")]
 
@@ -198,6 +228,7 @@ MARKS: dict[str, Callable[[Path], str]] = {
     "memory": memory,
     "figures": figures,
     "dirty": dirty,
+    "reading": reading,
     "torture": torture,
     "found": torture_found,
 }

@@ -67,7 +67,7 @@ def _text(found: Discovery, out: str | None, everything: bool) -> str:
         table.columns[0].min_width = width
         console.print(Text(f"\n{title}", style="bold"))
         console.print(table)
-    console.lines(f"{rule.id}  {rule.rule}{_error(rule)}" for rule in shown[LAID_OUT:])
+    console.lines(f"{rule.id}  {rule.rule}{_error(found, rule)}" for rule in shown[LAID_OUT:])
     if found.near_misses:
         console.print(Text("\nnear misses", style="bold"))
         misses = Table("pairs", "law", box=None, pad_edge=False, header_style="dim")
@@ -112,7 +112,7 @@ def _sections(found: Discovery, rules: Sequence[NamedRule]) -> list[tuple[str, T
             table.add_column(column, ratio=ratio)
         for rule in mine:
             table.add_row(
-                rule.id, _law(found, rule), Text((rule.because or "") + _error(rule), style="dim" if rule.id in found.weak else "")
+                rule.id, _law(found, rule), Text((rule.because or "") + _error(found, rule), style="dim" if rule.id in found.weak else "")
             )
         sections.append((title, table))
     return sections
@@ -138,5 +138,7 @@ def _instead(rule: Rule, other: Rule) -> str:
     return str(other)
 
 
-def _error(rule: NamedRule) -> str:
-    return f" Broken by {percent(rule.error)} of the pairs." if rule.error else ""
+def _error(found: Discovery, rule: NamedRule) -> str:
+    """What breaks a rule, unless its reason says which rows do: so it is with laws that nearly hold."""
+    told = rule.because is not None and not found.settings.get("error")
+    return f" Broken by {percent(rule.error)} of the pairs." if rule.error and not told else ""

@@ -17,6 +17,7 @@ SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0  # after reading; adu
 COMPILING = 90.0  # seconds that compiling all kernels of a run takes on a slow machine, once
 SEARCHED, RANKED = 0.75, 2.0  # of the budget; ranking takes a few seconds, and may take longer only where the machine is busy
 DEPENDENCIES = 0.55  # of the time left, for keys and functional dependencies
+KEYS = 0.5  # of the time left then, for keys alone, if none were found
 NEARLY = 0.4  # of the time left then, for laws that nearly hold
 ORDERS = 0.4  # of the time left then, for order compatibilities; denial constraints have what is left
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from rowlaw.deadline import Deadline
-from rowlaw.discovery.budget import DEPENDENCIES, NEARLY, ORDERS, Budget
+from rowlaw.discovery.budget import DEPENDENCIES, KEYS, NEARLY, ORDERS, Budget
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.dependencies import Strategy as DependencyStrategy
 from rowlaw.discovery.dependencies import discover_dependencies
@@ -19,6 +19,7 @@ from rowlaw.discovery.levels import PAIRS, SAMPLE, discover_levels
 from rowlaw.discovery.listing import Listing
 from rowlaw.discovery.nearly import nearly_hold
 from rowlaw.discovery.result import Discovery
+from rowlaw.discovery.within import within_rows
 from rowlaw.engine.choose import EngineName
 from rowlaw.engine.open import open_discovery
 from rowlaw.engine.protocol import DiscoveryEngine
@@ -227,6 +228,9 @@ def run(
             if listing.dependencies is not None and limit.passed:
                 break
             part = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown, levels)
+            if default and part.partial and "key" in some and not any(rule.kind == "key" for rule in part.rules) and not limit.passed:
+                # of a wide table there is no time for all functional dependencies; its keys alone take a fraction of it
+                part = part.with_more(_dependencies(engine, ("key",), error, strategy, False, shares.part(KEYS), shown, levels))
             listing.dependencies = part if listing.dependencies is None else listing.dependencies.with_more(part)
             if default and "fd" in some and not limit.passed:
                 if time.monotonic() - began > PATIENCE:
@@ -236,6 +240,8 @@ def run(
                     stop = shares.part(NEARLY)
                     listing.nearly = nearly_hold(engine, part.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
         if "dc" in kinds:
+            if default and not limit.passed:
+                listing.within = within_rows(engine, options, stop=limit)
             listing.predicates = len(space)
             of_pairs = "auto" if strategy == "levels" else strategy
             listing.denials = discover_denials(

@@ -2,7 +2,8 @@
 
 Where ``phone`` and ``provider`` determine each other, ``fd (provider) -> city`` and ``fd (phone) -> city`` say the same. A rule also
 restates another if its equalities determine those of the other: with ``fd (zip) -> state`` a law about rows of one state is one about
-rows of one zip. And of laws that hold because nothing could break them, in either direction, none is shown.
+rows of one zip. So does a rule about two rows that says no more than a comparison which every row obeys. And of laws that hold because
+nothing could break them, in either direction, none is shown.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rowlaw.rules.implication import is_trivial
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, Op, OrderCompatible, Predicate, Rule
 
 Columns = frozenset[str]
@@ -56,7 +58,11 @@ def fold(rules: Sequence[Rule], closures: Closures) -> tuple[list[int | None], l
             known[columns] = closures.of_columns(columns)
         return known[columns]
 
+    in_row = {rule: i for i, rule in enumerate(rules) if isinstance(rule, Denial) and len(rule.predicates) == rule.arity == 1}
     for i, rule in enumerate(rules):
+        if isinstance(rule, Denial) and (law := next((law for law in in_row if _follows(rule, law)), None)) is not None:
+            restates[i] = in_row[law]
+            continue
         equal, rest = _parts(rule)
         if isinstance(rule, FunctionalDependency) and not rule.left:
             rest = "constant"  # all constant columns are one line
@@ -75,6 +81,16 @@ def fold(rules: Sequence[Rule], closures: Closures) -> tuple[list[int | None], l
         if alternative[i] is None and restates[i] is None:
             by_rest.setdefault(rest, []).append((i, equal, mine))
     return alternative, restates
+
+
+def _follows(rule: Denial, law: Denial) -> bool:
+    """Whether a rule about two rows holds wherever each row obeys a law by itself: ``not (s.a > t.a and s.a <= t.b)`` if no row has ``a``
+    below ``b``."""
+    if rule.arity == 1 or not set(law.columns) <= set(rule.columns):
+        return False
+    (denied,) = law.predicates
+    obeyed = Predicate(denied.left, Op(7 & ~denied.op), denied.right)
+    return is_trivial(Denial((*rule.predicates, obeyed, obeyed.exchanged)))
 
 
 def not_both_ways(rules: Sequence[Rule]) -> list[Rule]:

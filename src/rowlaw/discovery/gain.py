@@ -18,9 +18,10 @@ from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Op, OrderCompatible, Rule
 from rowlaw.source.row_ids import naming_only
 
-# benchmarks/targets/reading.py; docs/ideas/index.md says what each is for
+# chosen by benchmarks/targets/reading.py, with half of its tables
 KIND_PRIOR = {"key": 1.0, "fd": 1.0, "od": 0.45, "dc": 0.3}
-COLUMN_COST = 0.5  # the prior is divided by one plus this for each column beyond the fewest of its kind
+IN_ROW = 0.45  # the prior of a comparison of two columns in each row, instead of that of its kind
+COLUMN_COST = 0.5  # the prior is divided by one plus this for each column (or comparison) beyond the fewest of its kind
 FEWEST = {"key": 1, "fd": 2, "od": 2, "dc": 2}
 MEASURED = 0.5  # factor where a fraction or a long text is compared for equality: it is a measurement or a description, not a name
 FRACTIONS = ("float", "double", "halffloat", "decimal")  # types of numbers with a fraction
@@ -54,8 +55,10 @@ class Prior:
         self.measured = frozenset(numbers | _sentences(engine, [c.name for c in columns if c.type == "text"]))
 
     def __call__(self, rule: Rule) -> float:
-        further = max(0, len(rule.columns) - FEWEST[rule.kind])
-        found = KIND_PRIOR[rule.kind] / (1 + COLUMN_COST * further)
+        length = max(len(rule.columns), len(rule.predicates)) if isinstance(rule, Denial) else len(rule.columns)
+        further = max(0, length - FEWEST[rule.kind])
+        in_row = isinstance(rule, Denial) and len(rule.predicates) == rule.arity == 1
+        found = (IN_ROW if in_row else KIND_PRIOR[rule.kind]) / (1 + COLUMN_COST * further)
         names = self._equal(rule)
         if names:
             found *= MEASURED ** sum(name in self.measured for name in names)
@@ -87,10 +90,10 @@ def _sentences(engine: DiscoveryEngine, names: Sequence[str]) -> set[str]:
     """The columns whose texts are long: descriptions and comments."""
     if not names:
         return set()
-    some = engine.some_rows(LOOKED_AT, names)
+    columns = engine.some_rows(LOOKED_AT, names).columns[1:]  # by place: a column of the table may be called as the first one is
     found = set()
-    for name in names:
-        texts = [text for text in some[name].to_pylist() if text is not None]
+    for name, column in zip(names, columns, strict=True):
+        texts = [text for text in column.to_pylist() if text is not None]
         if texts and sum(map(len, texts)) / len(texts) > SENTENCE:
             found.add(name)
     return found

@@ -18,7 +18,7 @@ from rowlaw.discovery.nearly import Nearly
 from rowlaw.discovery.rank import View, same_column_evidence
 from rowlaw.discovery.reasons import reason
 from rowlaw.discovery.result import Discovery, NearMiss
-from rowlaw.discovery.select import SELECTED, Ranking, Standing, select
+from rowlaw.discovery.select import Ranking, Standing, select
 from rowlaw.discovery.together import listed_until
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.evidence import EvidenceSet
@@ -57,6 +57,7 @@ class Listing:
     dependencies: Dependencies | None = None
     denials: Denials | None = None
     nearly: list[Nearly] = field(default_factory=list)
+    within: list[Denial] = field(default_factory=list)  # comparisons that every row obeys, which are not of the predicate space
     predicates: int = 0
     complete: bool = True
     note: str = ""  # why the run is not complete, if it has a budget
@@ -74,7 +75,7 @@ class Listing:
             return self._result(top, shown)
 
     def _result(self, top: int | None, shown: Progress) -> Discovery:
-        ranking = self._ranked(top or SELECTED)
+        ranking = self._ranked(top)
         standings = ranking.standings if top is None else ranking.standings[:top]
         errors, removed = self._errors([s.rule for s in standings]), self.dependencies.errors if self.dependencies else {}
         removed = removed | {n.rule: n.removed for n in self.nearly}
@@ -109,7 +110,7 @@ class Listing:
             seconds=shown.seconds,
         )
 
-    def _ranked(self, count: int) -> Ranking:
+    def _ranked(self, count: int | None) -> Ranking:
         """All that is to be listed, in order."""
         dependencies = self.dependencies.rules if self.dependencies else []
         limited = self.deadline.limited(len(dependencies))
@@ -123,7 +124,7 @@ class Listing:
         if not every:
             self._late = f"no time to rank more than {len(rules):,} of the rules found"
         if not self.complete:
-            rules = not_both_ways(rules)
+            rules = [*not_both_ways(rules), *self.within]
         inexact = frozenset(rules) if self.error else frozenset()
         return select(self.engine, rules, self.nearly, inexact=inexact, seed=self.seed, count=count, deadline=until)
 
@@ -227,7 +228,7 @@ class Listing:
         of_one = [r for r in rules if r.kind != "dc"]
         if of_one:
             found.append((*self._same_column, of_one))
-        others: list[Rule] = [r for r in rules if isinstance(r, Denial)]
+        others: list[Rule] = [r for r in rules if isinstance(r, Denial) and r not in self.within]
         if others and self.denials:
             found.append((self.denials.atoms, self.denials.evidence, others))
         return found

@@ -45,7 +45,9 @@ def nearly_hold(
     statistics = engine.statistics
     if engine.rows < 2:
         return []
-    names = [c.name for c in statistics.columns if c.name not in naming_only(statistics.row_id)]
+    # a column of one value says nothing on a left side, and where it may be null it only stands for the rows where it is not
+    values = {c.name: c.distinct + (engine.nulls == "equal" and c.nulls > 0) for c in statistics.columns}
+    names = [name for name, number in values.items() if number > 1 and name not in naming_only(statistics.row_id)]
     known = _Shortest(hold)
     likely: list[Dependence] = []
     keys = [frozenset(rule.columns) for rule in hold if isinstance(rule, Key)]

@@ -18,10 +18,12 @@ from rowlaw.discovery.power import Power, atoms_for, power
 from rowlaw.discovery.rank import View
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.tiles import random_evidence
+from rowlaw.rules.implication import implies
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, Rule
 from rowlaw.stopping import Stopped
 
 SELECTED = 20  # rules in the list that people read
+WEAK_SHOWN = 5  # of them weak ones: more are no use to anybody
 CANDIDATES = {"key": 300, "fd": 800, "od": 300, "dc": 400}  # rules whose power is estimated, those with the largest prior
 CLOSER, LONG = 2, 0.01  # times as many have their priors computed, and the prior of a rule of one column of the others
 CLOSED = 3  # columns of functional dependencies that decide what is an alternative of what
@@ -64,13 +66,14 @@ def select(
     *,
     inexact: Collection[Rule] = (),
     seed: int = 0,
-    count: int = SELECTED,
+    count: int | None = None,
     deadline: Deadline | None = None,
 ) -> Ranking:
     """Rank rules by what they would catch. When time is up, by what is known by then: at least by their priors.
 
-    ``inexact``: rules that some pairs may break. In a small table, where finding the rules takes no time, fewer errors are simulated and
-    fewer rules looked at. The same seed gives the same ranking, unless time is limited.
+    ``inexact``: rules that some pairs may break. ``count``: rules that are asked for; otherwise 20, of which a few may be weak. In a small
+    table, where finding the rules takes no time, fewer errors are simulated and fewer rules looked at. The same seed gives the same
+    ranking, unless time is limited.
     """
     if not rules and not nearly:
         return Ranking([], 0)
@@ -110,7 +113,8 @@ class _Selection:
         near = self.nearly.get(rule)
         return found if near is None else found * NEAR[rule.kind] * near.mu
 
-    def run(self, count: int) -> Ranking:
+    def run(self, asked: int | None) -> Ranking:
+        count = asked or SELECTED
         by_prior = np.argsort(-self.priors, kind="stable").tolist()
         candidates = self._candidates(by_prior)
         heads, alternatives, restated = self._folded(candidates)
@@ -130,7 +134,11 @@ class _Selection:
         def by_place(folded: Mapping[int, list[int]]) -> dict[int, list[int]]:
             return {place[i]: sorted(place[j] for j in others) for i, others in folded.items()}
 
-        return Ranking(listed, min(count, len(heads)), by_place(alternatives), by_place(restated))
+        shown = min(count, len(heads))
+        if asked is None:
+            weak = [n for n in range(shown) if listed[n].weak]
+            shown = weak[WEAK_SHOWN] if len(weak) > WEAK_SHOWN else shown
+        return Ranking(listed, shown, by_place(alternatives), by_place(restated))
 
     def _low(self, i: int) -> float:
         """The score of a rule whose power is not known: below that of all whose is."""
@@ -165,7 +173,7 @@ class _Selection:
                 alternatives.setdefault(candidates[other], []).append(i)
             elif more is not None:
                 restated.setdefault(candidates[more], []).append(i)
-            elif shorter is not None and extended[shorter] == EXTENSIONS:
+            elif shorter is not None and (self.rules[i].kind in ("od", "dc") or extended[shorter] == EXTENSIONS):
                 restated.setdefault(place[shorter], []).append(i)
             else:
                 heads.append(i)
@@ -232,9 +240,9 @@ class _Selection:
 
 
 def _longer(rule: Rule, nearly: Rule) -> bool:
-    """Whether a rule is one that nearly holds with further columns: what they bring is only that a few rows are excused."""
+    """Whether a rule is one that nearly holds with further columns or comparisons: these only excuse a few rows."""
     if isinstance(rule, Key) and isinstance(nearly, Key):
         return set(rule.columns) > set(nearly.columns)
     if isinstance(rule, FunctionalDependency) and isinstance(nearly, FunctionalDependency):
         return rule.right == nearly.right and set(rule.left) > set(nearly.left)
-    return False
+    return rule.kind in ("od", "dc") and set(rule.columns) >= set(nearly.columns) and implies(nearly.denials[0], rule.denials[0])
