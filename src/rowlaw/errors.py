@@ -88,10 +88,10 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     # sources
     "NO_SUCH_TABLE": ("no table {table!r} in the catalog of Spark{hint}, and no file or folder of that name", BAD_INPUT),
     "NO_SUCH_FILE": ("no file, folder or glob {path!r}{hint}", BAD_INPUT),
-    "EMPTY_FILE": ("{path}: the file is empty; a table needs at least a header line", BAD_INPUT),
+    "EMPTY_FILE": ("{path}: the file is empty; a table needs column names at least", BAD_INPUT),
     "NO_COLUMNS": ("{source}: the table has no columns", BAD_INPUT),
     "RAGGED_ROW": (
-        "{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give the delimiter",
+        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line or give the delimiter",
         BAD_INPUT,
     ),
     "BAD_ENCODING": (
@@ -104,7 +104,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
         BAD_INPUT,
     ),
     "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of the columns", BAD_INPUT),
-    "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or flatten it", BAD_INPUT),
+    "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or convert it", BAD_INPUT),
     "UNKNOWN_FORMAT": ("{path}: cannot tell the format from the name; give it, for example format='csv'", BAD_INPUT),
     "REMOTE_STORAGE": ("{path}: Spark could not read it: {cause}; {remedy}", BAD_INPUT),
     "MIXED_TYPES": (
@@ -138,7 +138,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
 COMMAND_LINE: dict[str, str] = {
     "UNKNOWN_FORMAT": "{path}: cannot tell the format from the name; give it, for example --source-format csv",
     "RAGGED_ROW": (
-        "{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give --delimiter"
+        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line or give --delimiter"
     ),
     "BAD_ENCODING": "{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example --encoding latin-1",
     "BAD_VALUE": (

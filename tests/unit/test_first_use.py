@@ -181,7 +181,7 @@ def test_arrays_of_objects(here):
     (here / "t.json").write_text(json.dumps([{"a": 1, "b": "x"}, {"a": 1, "b": None}], indent=2))
     assert values("t.json") == {"a": [1, 1], "b": ["x", None]}
     (here / "bad.json").write_text("[1, 2]")
-    with pytest.raises(RowlawError, match="an array of objects, and element 1 is a int"):
+    with pytest.raises(RowlawError, match="an array of objects, and element 1 is a number"):
         open_source("bad.json")
 
 
