@@ -217,8 +217,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {found!r}?" if found is not None else ""
 
 
-def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str]) -> None:
+def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str], name: str = "") -> None:
     """Raise an error about the first name that is neither a parameter of a function nor one ``more``, with the nearest one that is.
+
+    ``name``: of the function that the user called, if that is another one.
 
     >>> check_parameters(nearest, ["nme"], ["format"])
     Traceback (most recent call last):
@@ -228,9 +230,9 @@ def check_parameters(function: Callable[..., Any], given: Iterable[str], more: I
         return
     known = inspect.signature(function).parameters.values()
     names = [*(p.name for p in known if p.kind != inspect.Parameter.VAR_KEYWORD), *more]
-    for name in given:
-        if name not in names:
-            raise RowlawError("UNKNOWN_PARAMETER", function=function.__name__, name=name, hint=nearest(name, names))
+    for wrong in given:
+        if wrong not in names:
+            raise RowlawError("UNKNOWN_PARAMETER", function=name or function.__name__, name=wrong, hint=nearest(wrong, names))
 
 
 def no_column(name: str, known: Iterable[str], skipped: Mapping[str, RowlawError] | None = None, place: Place | None = None) -> RowlawError:

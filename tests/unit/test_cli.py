@@ -101,7 +101,7 @@ def test_violations_to_a_file(people):
         (["people.csv", "--rule", "not (s.id = t.id"], ["RULE_SYNTAX", "^"]),
         (["people.csv", "--rule", "not (s.age << t.age)"], ["RULE_SYNTAX", "'<<'", "^^"]),
         (["people.csv", "--rule", "not (s.city = t.age)"], ["INCOMPATIBLE_TYPES", "^^^"]),
-        (["people.csv"], ["BAD_OPTION", "--rule TEXT"]),
+        (["people.csv"], ["BAD_OPTION", "--rule: give a rule"]),
         (["people.csv", "nothing.yaml"], ["NO_SUCH_FILE"]),
         (["nothing.csv", "--rule", "key (id)"], ["NO_SUCH_FILE", "nothing.csv"]),
         (["people.csv", "--rule", "key (id)", "--nulls", "maybe"], ["BAD_OPTION", "unknown, equal"]),

@@ -146,7 +146,7 @@ def test_unknown_parameters_name_the_nearest(function, name, near):
 
 
 def test_unknown_options_of_a_report_name_the_nearest(tmp_path):
-    with pytest.raises(RowlawError, match=r"write_report\(\) has no parameter 'titel'; did you mean 'title'"):
+    with pytest.raises(RowlawError, match=r"to_html\(\) has no parameter 'titel'; did you mean 'title'"):
         check(DIRTY, "key (id)").to_html(tmp_path / "r.html", titel="x")
 
 

@@ -57,7 +57,7 @@ class NamedRule:
         # printable: an id must fit in one line of a file, a report and a terminal
         good = isinstance(self.id, str) and 0 < len(self.id) <= MAX_ID and self.id.isprintable()
         self._demand(good, "id", f"must be 1 to {MAX_ID} printable characters")
-        self._demand(isinstance(self.rule, Rule), "rule", "must be a rule; for text, use RuleSet.of")
+        self._demand(isinstance(self.rule, Rule), "rule", "must be a rule, or its text")
         self._demand(self.severity in ("error", "warn"), "severity", "must be 'error' or 'warn'")
         self._demand(isinstance(self.selected, bool), "selected", "must be true or false")
         self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
@@ -150,6 +150,9 @@ class RuleSet:
         pairs: list[tuple[str | None, Ruleish]]
         if isinstance(rules, Mapping):
             pairs = list(rules.items())
+        elif not isinstance(rules, Iterable):
+            problem = "give a rule such as 'key (id)', a list of them, the path of a rule file or a RuleSet"
+            raise RowlawError("BAD_OPTION", option="rules", value=rules, problem=problem)
         else:
             pairs = [(rule.id if isinstance(rule, NamedRule) else None, rule) for rule in rules]
         taken = {id for id, _ in pairs if id is not None}
