@@ -67,7 +67,7 @@ def people(tmp_path):
 def test_check(people):
     shown = run("check", "people.csv", "rules.yaml", "--rule", "key (id)", "--row-id", "id", cwd=people)
     assert shown.returncode == 1
-    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read here at once\n", shown.stderr)
+    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read into this process\n", shown.stderr)
     assert "city  broken            2     2  fd (zip) -> city" in shown.stdout
     assert "R1    holds" in shown.stdout
     assert "because nobody is that young" in shown.stdout

@@ -131,7 +131,7 @@ def test_rules_by_position():
     assert laws[0] is next(iter(laws))
     assert laws[-1].id == laws.rules[-1].id
     assert len(laws[:2]) == 2
-    with pytest.raises(RowlawError, match="no rule 9999: there are"):
+    with pytest.raises(RowlawError, match="no rule 9999: the set has"):
         laws[9999]
 
 

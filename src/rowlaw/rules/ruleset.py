@@ -25,6 +25,7 @@ from rowlaw.rules.consequences import Consequences
 from rowlaw.rules.lexicographic import shortest
 from rowlaw.rules.model import Kind, Nulls, Rule, SortColumn
 from rowlaw.rules.parse import Parsed, parse_located, parse_sort
+from rowlaw.rules.wording import counted
 
 Severity: TypeAlias = Literal["error", "warn"]
 
@@ -185,7 +186,7 @@ class RuleSet:
             try:
                 return self.rules[id]
             except IndexError:
-                hint = f": there are {len(self):,} rules, laws[0] is the first" if len(self) else ": there are no rules"
+                hint = f": the set has {counted(len(self), 'rule')}, laws[0] is the first" if len(self) else ": the set has no rules"
                 raise RowlawError("UNKNOWN_RULE", id=id, hint=hint) from None
         try:
             return self._by_id[id]
@@ -197,7 +198,7 @@ class RuleSet:
         texts = ((r, " ".join(str(r.rule).split())) for r in self.rules[:SHOWN])
         lines = [f"  {r.id:<{width}}  {t if len(t) <= WIDTH else t[: WIDTH - 3] + '...'}" for r, t in texts]
         more = [f"  ... and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else []
-        return "\n".join([f"RuleSet of {len(self):,} rule{'' if len(self) == 1 else 's'}, nulls={self.nulls!r}", *lines, *more])
+        return "\n".join([f"RuleSet of {counted(len(self), 'rule')}, nulls={self.nulls!r}", *lines, *more])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first rules."""
