@@ -124,6 +124,8 @@ def test_a_comparison_within_a_row_is_shown_as_it_was_written():
     rule = rowlaw.parse("not (s.low > s.high and s.low != 0)")
     assert str(rule) == str(pickle.loads(pickle.dumps(rule))) == "not (s.low > s.high and s.low != 0)"
     assert rule == rowlaw.parse("not (s.high < s.low and s.low != 0)")
+    (clash,) = rowlaw.check(pa.table({"low": [7], "high": [3]}), "s.low <= s.high", progress=False).side_by_side("R1")
+    assert [(line.left, line.left_value, line.op, line.right_value, line.right) for line in clash.lines] == [("low", 7, ">", 3, "high")]
     assert hash(rule) == hash(rowlaw.parse("not (s.high < s.low and s.low != 0)"))
 
 
