@@ -88,10 +88,10 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     # sources
     "NO_SUCH_TABLE": ("no table {table!r} in the catalog of Spark{hint}, and no file or folder of that name", BAD_INPUT),
     "NO_SUCH_FILE": ("no file, folder or glob {path!r}{hint}", BAD_INPUT),
-    "EMPTY_FILE": ("{path}: the file is empty; a table needs at least a header line", BAD_INPUT),
+    "EMPTY_FILE": ("{path}: the file is empty; a table needs column names at least", BAD_INPUT),
     "NO_COLUMNS": ("{source}: the table has no columns", BAD_INPUT),
     "RAGGED_ROW": (
-        "{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give the delimiter",
+        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line or give the delimiter",
         BAD_INPUT,
     ),
     "BAD_ENCODING": (
@@ -104,7 +104,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
         BAD_INPUT,
     ),
     "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of the columns", BAD_INPUT),
-    "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or flatten it", BAD_INPUT),
+    "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or convert it", BAD_INPUT),
     "UNKNOWN_FORMAT": ("{path}: cannot tell the format from the name; give it, for example format='csv'", BAD_INPUT),
     "REMOTE_STORAGE": ("{path}: Spark could not read it: {cause}; {remedy}", BAD_INPUT),
     "MIXED_TYPES": (
@@ -138,7 +138,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
 COMMAND_LINE: dict[str, str] = {
     "UNKNOWN_FORMAT": "{path}: cannot tell the format from the name; give it, for example --source-format csv",
     "RAGGED_ROW": (
-        "{path}, line {line}: {found} fields where the header has {expected}; quote the field, fix the line or give --delimiter"
+        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line or give --delimiter"
     ),
     "BAD_ENCODING": "{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example --encoding latin-1",
     "BAD_VALUE": (
@@ -217,8 +217,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {found!r}?" if found is not None else ""
 
 
-def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str]) -> None:
+def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str], name: str = "") -> None:
     """Raise an error about the first name that is neither a parameter of a function nor one ``more``, with the nearest one that is.
+
+    ``name``: of the function that the user called, if that is another one.
 
     >>> check_parameters(nearest, ["nme"], ["format"])
     Traceback (most recent call last):
@@ -228,9 +230,9 @@ def check_parameters(function: Callable[..., Any], given: Iterable[str], more: I
         return
     known = inspect.signature(function).parameters.values()
     names = [*(p.name for p in known if p.kind != inspect.Parameter.VAR_KEYWORD), *more]
-    for name in given:
-        if name not in names:
-            raise RowlawError("UNKNOWN_PARAMETER", function=function.__name__, name=name, hint=nearest(name, names))
+    for wrong in given:
+        if wrong not in names:
+            raise RowlawError("UNKNOWN_PARAMETER", function=name or function.__name__, name=wrong, hint=nearest(wrong, names))
 
 
 def no_column(name: str, known: Iterable[str], skipped: Mapping[str, RowlawError] | None = None, place: Place | None = None) -> RowlawError:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -317,6 +318,8 @@ def test_causes_and_suggestions_come_first(visit, tmp_path):
     assert "wrong → c2" in causes[0] + causes[1]
     suspects = [line.split() for line in page.locator("#suspects-table tbody tr").all_inner_texts()]
     assert {(line[0], line[1], line[2], line[3]) for line in suspects} == {("9", "city", "wrong", "c2"), ("22", "city", "wrong", "c5")}
+    assert page.evaluate("(() => { const nav = document.getElementById('nav'); return nav.scrollWidth <= nav.clientWidth; })()")
+    assert page.locator("#nav a").all_inner_texts()[:3] == ["Causes", "Suspects", "Columns"]
     columns = page.locator("#profile-table tbody tr").all_inner_texts()
     assert len(columns) == 4
     assert "unique" in columns[0]
@@ -381,3 +384,25 @@ def test_no_rules_at_all(visit, tmp_path):
     one = visit(tmp_path / "empty.html")
     assert one.page.inner_text("h1") == "0 laws"
     assert not one.page.is_visible("#rules")
+    assert "Rules" not in one.page.locator("#nav a").all_inner_texts()
+
+
+def test_a_search_that_stopped_before_the_first_law(visit, tmp_path):
+    found = rowlaw.discover(pa.table({"a": [1, 1, 2], "b": [1, 2, 1]}), kinds="fd", progress=False)
+    write_report(tmp_path / "early.html", replace(found, rules=(), total=0, partial=True))
+    page = visit(tmp_path / "early.html").page
+    assert page.inner_text("h1") == "0 laws found"
+    assert page.inner_text("#verdict-text").startswith(
+        "The search stopped early, before a law was proven. Give it more time with --time-limit"
+    )
+
+
+def test_long_names_break_at_their_underscores(visit, tmp_path):
+    table = pa.table({"measure_code": [1, 1, 2], "measure_description_of_the_year": ["a" * 40, "b" * 40, "c"]})
+    rowlaw.check(table, "fd (measure_code) -> measure_description_of_the_year", progress=False).to_html(tmp_path / "long.html")
+    one = visit(tmp_path / "long.html")
+    label = one.page.locator("#detail .card tbody th", has_text="measure_description").first
+    assert label.inner_text() == "measure_description_of_the_year"
+    assert label.locator("wbr").count() == 4
+    one.drawn("plot")
+    assert "1 clash of rule R1" in one.page.get_attribute("#plot svg", "aria-label")

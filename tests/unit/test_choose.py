@@ -24,8 +24,8 @@ class Piece:
 @pytest.mark.parametrize(
     ("size", "session", "asked", "name", "why"),
     [
-        (5, None, "auto", "local", "5 bytes are read here at once"),
-        (63 * MIB, CLUSTER, "auto", "local", "63 MB are read here at once"),
+        (5, None, "auto", "local", "5 bytes are read into this process"),
+        (63 * MIB, CLUSTER, "auto", "local", "63 MB are read into this process"),
         (64 * MIB, None, "auto", "local", "64 MB fit the memory of this process"),
         (256 * MIB, HERE, "auto", "local", "256 MB fit the memory of this process"),
         (64 * MIB, CLUSTER, "auto", "spark", "64 MB are read by the workers of the cluster"),

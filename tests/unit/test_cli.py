@@ -67,7 +67,7 @@ def people(tmp_path):
 def test_check(people):
     shown = run("check", "people.csv", "rules.yaml", "--rule", "key (id)", "--row-id", "id", cwd=people)
     assert shown.returncode == 1
-    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read here at once\n", shown.stderr)
+    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read into this process\n", shown.stderr)
     assert "city  broken            2     2  fd (zip) -> city" in shown.stdout
     assert "R1    holds" in shown.stdout
     assert "because nobody is that young" in shown.stdout
@@ -101,7 +101,7 @@ def test_violations_to_a_file(people):
         (["people.csv", "--rule", "not (s.id = t.id"], ["RULE_SYNTAX", "^"]),
         (["people.csv", "--rule", "not (s.age << t.age)"], ["RULE_SYNTAX", "'<<'", "^^"]),
         (["people.csv", "--rule", "not (s.city = t.age)"], ["INCOMPATIBLE_TYPES", "^^^"]),
-        (["people.csv"], ["BAD_OPTION", "--rule TEXT"]),
+        (["people.csv"], ["BAD_OPTION", "--rule: give a rule"]),
         (["people.csv", "nothing.yaml"], ["NO_SUCH_FILE"]),
         (["nothing.csv", "--rule", "key (id)"], ["NO_SUCH_FILE", "nothing.csv"]),
         (["people.csv", "--rule", "key (id)", "--nulls", "maybe"], ["BAD_OPTION", "unknown, equal"]),

@@ -50,7 +50,7 @@ def test_a_command_imports_what_it_needs_and_pandas_is_there_for_who_asks(people
     assert answer.splitlines()[1].startswith("R1,fd,broken,2,2,")
     assert told.split(maxsplit=1) == ["[]", "1 [1] True\n"]  # exit functions run, once threads are done, and what is printed arrives
     assert found.returncode == 1
-    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read here at once\n", found.stderr)
+    assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read into this process\n", found.stderr)
 
 
 def test_discovery_needs_neither_pandas_nor_spark(people):

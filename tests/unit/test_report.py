@@ -99,7 +99,7 @@ def test_what_it_says_of_a_check(result):
         {"s": "10", "t": "11", "lines": [["zip", "07030", "=", "zip", "07030", 0], ["city", "Hoboken", "!=", "city", HOSTILE, 1]]}
     ]
     assert city["plot"]["x"] == {"name": "zip", "scale": "nominal"}
-    assert by_id["order"]["clashes"] == [{"s": "11", "t": None, "lines": [["high", "4", "<", "low", "5.0", 1]]}]
+    assert by_id["order"]["clashes"] == [{"s": "11", "t": None, "lines": [["low", "5.0", ">", "high", "4", 1]]}]
     assert by_id["limit"]["plot"] == {
         "x": {"name": "high", "scale": "quantitative"},
         "y": {"name": None, "scale": "quantitative"},

@@ -52,7 +52,8 @@ from rowlaw.rules import Column, Constant, Denial, Op, OrderCompatible, OrderDep
         ("s.a is not null", "not (s.a is null)"),
         (r"s.zip matches '\d{5}'", r"not (s.zip not matches '\d{5}')"),
         ("t.state in ('NY')", "not (s.state not in ('NY'))"),
-        ("s.low <= s.high", "not (s.high < s.low)"),
+        ("s.low <= s.high", "not (s.low > s.high)"),
+        ("not (t.b > t.a)", "not (s.b > s.a)"),
         ("0 < s.price", "not (s.price <= 0)"),
     ],
 )

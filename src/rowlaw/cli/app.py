@@ -16,6 +16,7 @@ from rowlaw.interrupts import unheard
 
 app = typer.Typer(
     name="rowlaw",
+    cls=options.Commands,
     help="Find the laws the rows of a table obey, keep them current, and see every pair of rows that breaks one.",
     epilog="Try: rowlaw demo",
     no_args_is_help=True,

@@ -69,7 +69,7 @@ def run(
 def _rules(file: str | None, texts: list[str], nulls: Nulls | None) -> RuleSet:
     """The rules of a file and those given on the command line, which are called R1, R2, ... past the ids that are taken."""
     if file is None and not texts:
-        raise RowlawError("BAD_OPTION", option="rules", value="", problem="give a rule file or --rule TEXT")
+        raise RowlawError("BAD_OPTION", option="--rule", value="", problem="give a rule or a rule file: rowlaw check SOURCE RULES.yaml")
     given = RuleSet.of(load(file), nulls=nulls) if file is not None else RuleSet(nulls=nulls or "unknown")
     free = (f"R{n}" for n in range(1, len(given) + len(texts) + 1) if f"R{n}" not in given)
     more = RuleSet.of({next(free): text for text in texts})

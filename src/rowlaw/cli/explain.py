@@ -19,8 +19,9 @@ from rowlaw.discovery.judged import Judged
 from rowlaw.engine.open import open_local
 from rowlaw.engine.plans import RulePlan
 from rowlaw.errors import RowlawError
+from rowlaw.export.target import Plan
 from rowlaw.report.explanation import Explanation, explain, looks_like_an_id, query
-from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load, sql
+from rowlaw.rules import Nulls, Rule, RuleSet, bind, english, load
 from rowlaw.rules.parse import parse_located
 from rowlaw.rules.wording import counted
 from rowlaw.source import open_source
@@ -32,9 +33,10 @@ WIDE = 110  # columns when the output is not a terminal
 def meaning(text: str, nulls: Nulls, *, format: str, out: str | None) -> None:
     """What a rule means, without a table."""
     if looks_like_an_id(text):
-        raise RowlawError("BAD_OPTION", option="rule", value=text, problem="an id needs a table: rowlaw explain SOURCE RULE")
+        problem = "this is no rule; give both a table and a rule: rowlaw explain SOURCE RULE"
+        raise RowlawError("BAD_OPTION", option="rowlaw explain", value=text, problem=problem)
     rule = parse_located(text).rule
-    _tell(rule, sql(rule, "table", nulls=nulls), None, format, out)
+    _tell(rule, Plan(RuleSet(nulls=nulls), "table").query(rule), None, format, out)
 
 
 def plan(
@@ -121,7 +123,9 @@ def _standing(found: Explanation) -> str:
     """Why a rule that holds is listed, or is not."""
     if found.place is not None:
         return (
-            "It is minimal: without any one of its comparisons it would be broken." if found.shorter else "Nothing shorter could be said."
+            "It is minimal: without any one of its comparisons it would be broken."
+            if found.shorter
+            else "It is a single comparison: there is no shorter rule."
         )
     if found.vacuous:
         return "No rows could break it: too few have values in all the columns that it compares. Such a rule is not listed."
@@ -130,7 +134,9 @@ def _standing(found: Explanation) -> str:
         if looser is not None:
             return f"It holds even without {looser.dropped}: {looser.rule}."
         return (
-            "It is minimal: without any one of its comparisons it would be broken." if found.shorter else "Nothing shorter could be said."
+            "It is minimal: without any one of its comparisons it would be broken."
+            if found.shorter
+            else "It is a single comparison: there is no shorter rule."
         )
     if found.stronger:
         return "It follows from " + ", ".join(f"{r.id}, {r.rule}" for r in found.stronger) + "."

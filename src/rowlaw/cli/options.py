@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Annotated, Any, cast, get_args
 
 import typer
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from rowlaw.errors import RowlawError
 from rowlaw.output import check_place, write_text
@@ -44,7 +45,10 @@ Kinds = Annotated[
 Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
 Top = Annotated[int | None, typer.Option("--top", help="How many rules to keep, the best first.", show_default="show 20, keep all", min=1)]
 Types = Annotated[
-    str | None, typer.Option("--types", help="Types of columns: zip=string,price=decimal_comma,day=date:%d.%m.%Y.", show_default="inferred")
+    str | None,
+    typer.Option(
+        "--types", help="Types of columns, with commas: zip=string or price=decimal_comma or day=date:%d.%m.%Y.", show_default="inferred"
+    ),
 ]
 RowId = Annotated[
     str | None, typer.Option("--row-id", help="Column that names the rows, or several: a,b.", show_default="their position, from 0")
@@ -171,6 +175,28 @@ class Feed:
         str | None, typer.Option("--order-column", help="Column by which the changes of a feed are ordered.", show_default="as they come")
     ] = None
     guard: Annotated[str | None, typer.Option("--guard", help="A rule file: rows of a batch that break a rule of it are left out.")] = None
+
+
+class Commands(TyperGroup):
+    """The commands, with help that calls arguments as messages do (SOURCE), and flags flags: they take no value."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        for parameter in command.get_params(ctx) if command is not None else ():
+            if isinstance(parameter, TyperArgument) and parameter.metavar is None:
+                parameter.metavar = str(parameter.name).upper()
+                vars(parameter)["display_type_rich"] = lambda ctx: ""  # noqa: ARG005 - an argument is a text, always
+            elif isinstance(parameter, TyperOption) and parameter.metavar is None:
+                shown = getattr(parameter, "display_type", lambda _: "")(ctx) or ""  # <int range>, <list[str]>
+                number = "int" in shown or "float" in shown
+                parameter.metavar = "" if parameter.is_flag else "NUMBER" if number else "TEXT"
+        return command
+
+    def get_params(self, ctx: Any) -> Any:
+        found = super().get_params(ctx)
+        for parameter in found:
+            parameter.metavar = ""  # the group itself has flags only
+        return found
 
 
 def unfolded(command: Callable[..., None]) -> Callable[..., None]:

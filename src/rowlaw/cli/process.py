@@ -99,6 +99,8 @@ class _PandasOnDemand(MetaPathFinder):
             return
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
+            if frame.f_globals["__name__"] in ("importlib", "importlib.util"):  # asked for by name: spreadsheets are read by pandas
+                return
             frame = frame.f_back
         if frame.f_globals.get("__name__", "").startswith("rowlaw."):
             raise ModuleNotFoundError(f"{name} is not wanted here", name=name)

@@ -14,6 +14,7 @@ from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page, command
 from rowlaw.discovery.repair import CONFIDENCE, Repairs, repair
 from rowlaw.errors import RowlawError
+from rowlaw.rules.wording import counted
 from rowlaw.violations.clashes import check_file
 from rowlaw.violations.sides import printed
 
@@ -30,7 +31,7 @@ def run(source: str, rules: str | None, master: str | None, *, out: str | None, 
     found = repair(source, rules, session=started(master), progress=not quiet, **options)
     if out is not None:
         found.save(out)
-        print(f"rowlaw: wrote {len(found):,} suspect cells to {out}, {found.suggested:,} with a suggestion", file=sys.stderr)
+        print(f"rowlaw: wrote {counted(len(found), 'suspect cell')} to {out}, {found.suggested:,} with a suggestion", file=sys.stderr)
     elif format == "json":
         told = {"rows": found.rows, "rules": [str(r.rule) for r in found.rules], "cells": found.cells.to_pylist()}
         write(json.dumps(told, ensure_ascii=False, default=str), None)
@@ -48,6 +49,7 @@ def _text(found: Repairs) -> str:
         shown = [printed(cell[name]) for name in ("row", "column", "value")]
         suggestion = printed(cell["suggestion"]) if cell["confidence"] >= CONFIDENCE else "-"
         table.add_row(*map(Text, shown), Text(suggestion), f"{cell['confidence']:.2f}")
-    console.print(table)
+    if len(found):
+        console.print(table)
     console.print(Text(f"\nagain: {command()}", style="dim"), soft_wrap=True)
     return console.text

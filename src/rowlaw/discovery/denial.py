@@ -37,6 +37,7 @@ from rowlaw.relation.known import KnownRows
 from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.implication import minimal
 from rowlaw.rules.model import Column, Denial, Op, Predicate
+from rowlaw.rules.wording import counted
 from rowlaw.search.bitsets import distinct, smallest
 from rowlaw.search.hypergraph import TOO_MANY, Hypergraph
 from rowlaw.search.search import refine
@@ -205,7 +206,7 @@ class _Run:
         if strategy == "hydra":
             return self.by_hydra()
         if strategy == "auto" and self.pair_seconds < ALWAYS_PAIRS:
-            return self.by_pairs(f"comparing all pairs of {len(self.folded.rows):,} distinct rows is quick")
+            return self.by_pairs(f"comparing all pairs of {counted(len(self.folded.rows), 'distinct row')} is quick")
         with self.progress.phase("sample"):
             rows = self.engine.rows
             evidence = sampled(self.slots, self.sample, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))

@@ -26,6 +26,7 @@ from rowlaw.predicates.space import ORDERED_TYPES
 from rowlaw.progress import Phase, Progress
 from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.model import Kind
+from rowlaw.rules.wording import counted
 from rowlaw.source.row_ids import naming_only
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
@@ -91,7 +92,7 @@ class Exact:
         if not self.engine.sample_is_whole:
             return self._validate_those_of_sample(strategy)
         rows = self.engine.rows
-        self.why = "asked for" if strategy != "auto" else f"comparing all pairs of {rows:,} rows is quick"
+        self.why = "asked for" if strategy != "auto" else f"comparing all pairs of {counted(rows, 'row')} is quick"
         if strategy == "pairs" or (strategy == "auto" and rows <= ALWAYS_PAIRS):
             self._compare_all()
         else:

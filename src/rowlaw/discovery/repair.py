@@ -14,6 +14,7 @@ from rowlaw.discovery.dirty import learnt
 from rowlaw.engine.open import open_local
 from rowlaw.progress import Progress
 from rowlaw.rules import Nulls, RuleSet
+from rowlaw.rules.wording import counted
 from rowlaw.source import open_source
 from rowlaw.source.row_ids import RowId
 from rowlaw.violations.check import rule_set
@@ -47,8 +48,9 @@ class Repairs:
         return sum(confidence >= CONFIDENCE for confidence in self.cells["confidence"].to_pylist())
 
     def __repr__(self) -> str:
-        cells = f"{len(self):,} suspect cell{'' if len(self) == 1 else 's'}"
-        return f"Repairs: {cells} in {self.rows:,} rows, {self.suggested:,} with a suggestion, by {len(self.rules):,} laws"
+        found = f"{counted(len(self), 'suspect cell') if len(self) else 'no suspect cells'} in {counted(self.rows, 'row')}"
+        suggested = f", {self.suggested:,} with a suggestion" if len(self) else ""
+        return f"Repairs: {found}{suggested}, by {counted(len(self.rules), 'law')}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the cells to a file ending in .parquet, .csv or .arrow."""

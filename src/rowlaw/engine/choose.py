@@ -50,7 +50,7 @@ def choose(
         return (ASKED_FOR_LOCAL if asked == "local" else ASKED_FOR_SPARK), None
     if isinstance(source, FileSource):
         if source.size < LARGE_FILE or (source.in_memory and session is None):
-            return Choice("local", f"{_size(source.size)} are read here at once"), None
+            return Choice("local", f"{_size(source.size)} are read into this process"), None
         if session is not None and not runs_here(session):
             return Choice("spark", f"{_size(source.size)} are read by the workers of the cluster"), None
         if source.size <= limits.driver_bytes:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rowlaw.errors import Place, RowlawError, nearest
+from rowlaw.rules.wording import counted
 
 _TABLE = re.compile(r".*?\.(?:csv|tsv|txt|parquet|tbl|dat)\.(?=.)", re.IGNORECASE)
 
@@ -57,7 +58,7 @@ class Names:
             return name
         if name.isdigit():
             if not 0 <= int(name) - first < len(self.columns):
-                raise RowlawError("UNKNOWN_COLUMN", place, column=name, hint=f": there are {len(self.columns)} columns")
+                raise RowlawError("UNKNOWN_COLUMN", place, column=name, hint=f": the table has {counted(len(self.columns), 'column')}")
             return self.columns[int(name) - first]
         endings = sorted((c for c in self.columns if name.endswith(("." + c, f'."{c}"'))), key=len)
         return endings[-1] if endings else self._checked(name, place)

@@ -29,7 +29,8 @@ from rowlaw.relation.columns import local_column, merge
 from rowlaw.relation.groups import Side, Sorted
 from rowlaw.relation.relation import CODES_FILE, Relation, RelationColumn, describe, write_dictionary
 from rowlaw.source.coerce import numbered
-from rowlaw.source.csv import CsvSplit, find_value
+from rowlaw.source.csv import CsvSplit
+from rowlaw.source.csv_errors import find_value
 from rowlaw.source.files import MemorySplit
 from rowlaw.source.row_ids import RowId, checked_id, null_ids, repeated_ids
 from rowlaw.source.source import FileSource, FrameSource, Source, Split

@@ -218,8 +218,12 @@ def _named(rule: str | Rule | NamedRule, known: RuleSet | None) -> NamedRule | N
 
 
 def looks_like_an_id(text: str) -> bool:
-    """Whether a text names a rule rather than being one: every rule has a bracket in it."""
-    return not set(text) & set("({[") and " " not in text.strip()
+    """Whether a text names a rule rather than being one: every rule has a bracket, a sign or a blank in it.
+
+    >>> looks_like_an_id("R7"), looks_like_an_id("s.year>1900")
+    (True, False)
+    """
+    return not set(text.strip()) & set("({[<>=!≤≥≠ ")
 
 
 def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Judged | None:

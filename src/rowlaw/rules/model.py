@@ -63,13 +63,16 @@ class Predicate:
     op: Op
     right: Operand
     _hash: int = field(init=False, repr=False, compare=False)
+    _turned: bool = field(init=False, repr=False, compare=False)  # written the other way round, about one row: s.low > s.high
 
     def __post_init__(self) -> None:
         left: Operand = self.left
         if isinstance(self.right, Condition) and self.op not in (Op.EQ, Op.NE):
             raise ValueError(f"a condition is true or not, it cannot be {self.op.symbol} something")
         both = isinstance(left, Column) and isinstance(self.right, Column)
-        if isinstance(left, Constant) or (both and _place(self.right) < _place(left)):  # type: ignore[arg-type]
+        turned = both and _place(self.right) < _place(left)  # type: ignore[arg-type]
+        object.__setattr__(self, "_turned", turned and left.row == self.right.row)  # type: ignore[union-attr]
+        if isinstance(left, Constant) or turned:
             object.__setattr__(self, "left", self.right)
             object.__setattr__(self, "right", left)
             object.__setattr__(self, "op", self.op.swapped)
@@ -80,9 +83,20 @@ class Predicate:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Hashes of text differ from process to process: they are not sent along."""
-        return Predicate, (self.left, self.op, self.right)
+        return Predicate, self.written
+
+    @property
+    def written(self) -> tuple[Column, Op, Operand]:
+        """Its parts in the order of the rule's text.
+
+        >>> [str(part) for part in Predicate(Column("s", "low"), Op.GT, Column("s", "high")).written[::2]]
+        ['s.low', 's.high']
+        """
+        return (self.right, self.op.swapped, self.left) if self._turned else (self.left, self.op, self.right)  # type: ignore[return-value]
 
     def __str__(self) -> str:
+        if self._turned:
+            return f"{self.right} {self.op.swapped.symbol} {self.left}"
         return f"{self.left} {self.symbol} {self.right}"
 
     @property
@@ -93,7 +107,8 @@ class Predicate:
     @property
     def negated(self) -> Predicate:
         """The predicate that is true where this one is false (of known values)."""
-        return Predicate(self.left, Op(ANY & ~self.op), self.right)
+        left, op, right = self.written
+        return Predicate(left, Op(ANY & ~op), right)
 
     @property
     def rows(self) -> frozenset[Row]:
@@ -115,7 +130,8 @@ class Predicate:
     @property
     def exchanged(self) -> Predicate:
         """The predicate with ``s`` and ``t`` exchanged."""
-        return Predicate(self.left.exchanged, self.op, self.right.exchanged)
+        left, op, right = self.written
+        return Predicate(left.exchanged, op, right.exchanged)
 
 
 def _place(column: Column) -> tuple[str, str]:
@@ -166,7 +182,7 @@ class Denial:
             mask = ANY
             for p in group:
                 mask &= p.op
-            merged.update([Predicate(group[0].left, Op(mask), group[0].right)] if mask else group)
+            merged.update([group[0] if mask == group[0].op else Predicate(group[0].left, Op(mask), group[0].right)] if mask else group)
         object.__setattr__(self, "predicates", tuple(sorted(merged, key=predicate_key)))
         object.__setattr__(self, "_shown", ())
 

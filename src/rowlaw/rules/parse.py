@@ -46,6 +46,9 @@ MAX_LENGTH = 64 * 1024  # characters: a thousand predicates with long names fit
 _OPERATORS = {op.symbol: op for op in Op} | {"==": Op.EQ, "<>": Op.NE, "≠": Op.NE, "≤": Op.LE, "≥": Op.GE}
 _START = "'not (', 'key (', 'fd (', 'od {' or 'od ['"
 _CONDITIONS = "'is null', 'in', 'between' or 'matches'"
+_OR = ("or", "|", "||", "∨")
+_ONE_RIGHT = "; write one fd for each column on the right"
+LONGEST_NAME = 40  # characters of a name that a hint repeats
 _OTHER_WORDS = {  # of SQL, and what is written here instead
     **dict.fromkeys(("like", "ilike", "rlike", "regexp", "similar", "match"), "; for patterns, write matches '[A-Z].*'"),
     **dict.fromkeys(("equals", "eq"), "; write ="),
@@ -130,10 +133,13 @@ class _Parser(Cursor):
             self.at -= 1
             found = self.requirement()
         else:
-            self.fail(_START + ", or a condition such as s.column is not null", head)
+            named = head.kind in ("word", "name") and len(head.text) <= LONGEST_NAME and self.peek.kind in ("word", "op", "not")
+            hint = f"; a column of a row is written s.{head.text}" if named else ""
+            self.fail(_START + ", or a condition such as s.column is not null", head, hint)
         if self.peek.kind != "end":
             several = isinstance(found, FunctionalDependency) and self.peek.text == ","
-            hint = "; write one fd for each column on the right" if several else ""
+            either = isinstance(found, Denial) and self.peek.text.casefold() in _OR
+            hint = _ONE_RIGHT if several else "; for 'A or B', write not (...) with the opposites of both" if either else ""
             self.fail("the end of the rule", self.peek, hint)
         return Parsed(found, self.source, tuple(self.mentions), tuple(self.comparisons))
 
@@ -171,7 +177,7 @@ class _Parser(Cursor):
         while self.peek.kind == "and" or self.peek.text.casefold() == "and":
             self.next()
             predicates += self.conditions()
-        hint = "; for 'or', write two rules" if self.peek.text.casefold() in ("or", "|", "||", "∨") else ""
+        hint = "; for 'or', write two rules" if self.peek.text.casefold() in _OR else ""
         self.take(")", "')' or 'and'", hint)
         return Denial.written(predicates)
 
@@ -183,6 +189,8 @@ class _Parser(Cursor):
         self.take("(")
         left = self.names(")")
         self.take("->")
+        if self.peek.text == "(":
+            self.fail("one column name", self.peek, _ONE_RIGHT)
         return FunctionalDependency.written(left, self.name())
 
     def order(self) -> OrderCompatible | OrderDependency:

@@ -25,6 +25,7 @@ from rowlaw.rules.consequences import Consequences
 from rowlaw.rules.lexicographic import shortest
 from rowlaw.rules.model import Kind, Nulls, Rule, SortColumn
 from rowlaw.rules.parse import Parsed, parse_located, parse_sort
+from rowlaw.rules.wording import counted
 
 Severity: TypeAlias = Literal["error", "warn"]
 
@@ -57,7 +58,7 @@ class NamedRule:
         # printable: an id must fit in one line of a file, a report and a terminal
         good = isinstance(self.id, str) and 0 < len(self.id) <= MAX_ID and self.id.isprintable()
         self._demand(good, "id", f"must be 1 to {MAX_ID} printable characters")
-        self._demand(isinstance(self.rule, Rule), "rule", "must be a rule; for text, use RuleSet.of")
+        self._demand(isinstance(self.rule, Rule), "rule", "must be a rule, or its text")
         self._demand(self.severity in ("error", "warn"), "severity", "must be 'error' or 'warn'")
         self._demand(isinstance(self.selected, bool), "selected", "must be true or false")
         self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
@@ -150,6 +151,9 @@ class RuleSet:
         pairs: list[tuple[str | None, Ruleish]]
         if isinstance(rules, Mapping):
             pairs = list(rules.items())
+        elif not isinstance(rules, Iterable):
+            problem = "give a rule such as 'key (id)', a list of them, the path of a rule file or a RuleSet"
+            raise RowlawError("BAD_OPTION", option="rules", value=rules, problem=problem)
         else:
             pairs = [(rule.id if isinstance(rule, NamedRule) else None, rule) for rule in rules]
         taken = {id for id, _ in pairs if id is not None}
@@ -182,7 +186,7 @@ class RuleSet:
             try:
                 return self.rules[id]
             except IndexError:
-                hint = f": there are {len(self):,} rules, laws[0] is the first" if len(self) else ": there are no rules"
+                hint = f": the set has {counted(len(self), 'rule')}, laws[0] is the first" if len(self) else ": the set has no rules"
                 raise RowlawError("UNKNOWN_RULE", id=id, hint=hint) from None
         try:
             return self._by_id[id]
@@ -194,7 +198,7 @@ class RuleSet:
         texts = ((r, " ".join(str(r.rule).split())) for r in self.rules[:SHOWN])
         lines = [f"  {r.id:<{width}}  {t if len(t) <= WIDTH else t[: WIDTH - 3] + '...'}" for r, t in texts]
         more = [f"  ... and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else []
-        return "\n".join([f"RuleSet of {len(self):,} rule{'' if len(self) == 1 else 's'}, nulls={self.nulls!r}", *lines, *more])
+        return "\n".join([f"RuleSet of {counted(len(self), 'rule')}, nulls={self.nulls!r}", *lines, *more])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first rules."""

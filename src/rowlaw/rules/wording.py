@@ -52,6 +52,9 @@ _PLURAL_VERBS = {
     Op.GE: "are at least",
 }
 _TIME_VERBS = {Op.LT: "is before", Op.LE: "is at or before", Op.GT: "is after", Op.GE: "is at or after"}
+# what holds of a value where a comparison with a literal is denied
+_DENIED = {Op.LT: "at least", Op.LE: "more than", Op.GT: "at most", Op.GE: "less than"}
+_DENIED_TIMES = {Op.LT: "at or after", Op.LE: "after", Op.GT: "at or before", Op.GE: "before"}
 _TIMES = frozenset({"year", "month", "quarter", "week", "day", "date", "time", "timestamp", "datetime", "hour", "minute", "birthday"})
 _SINGULAR_ENDINGS = ("ss", "us", "is", "os", "as", "ys", "ics", "ews", "gps", "sms")  # address, status, basis, gas, analys...
 _COUNTED_DAYS = frozenset({"days", "years", "months", "weeks", "hours", "minutes", "seconds"})
@@ -139,8 +142,8 @@ def _is_plural(name: str) -> bool:
 def _denial(denial: Denial, types: Types) -> str:
     shown = denial.shown
     if denial.arity == 1:
-        if len(shown) == 1 and isinstance(shown[0].right, Condition):
-            return _requirement(shown[0])
+        if len(shown) == 1 and isinstance(shown[0].right, Condition | Constant):
+            return _requirement(shown[0], types)
         return f"There is no row where {_join(_phrase(p, 1, types) for p in shown)}."
     same = [p.left.name for p in shown if p.same_column and p.op == Op.EQ]
     apart = [p.left.name for p in shown if p.same_column and p.op == Op.NE]
@@ -165,7 +168,7 @@ def _first_has(p: Predicate, types: Types) -> str:
     return f"the same or {less_or_more}" if p.op & Op.EQ else less_or_more
 
 
-def _requirement(p: Predicate) -> str:
+def _requirement(p: Predicate, types: Types) -> str:
     """A rule that is one condition on one column, said as what holds of every row."""
     subject, wanted = _name(p.left.name), p.op == Op.NE  # the rule denies what must not be
     always = "always" if wanted else "never"
@@ -177,6 +180,11 @@ def _requirement(p: Predicate) -> str:
             return f"{subject} {verb} {always} {_alternatives(values)}."
         case Range(low, high):
             return f"{subject} {verb} {always} between {_literal(low)} and {_literal(high)}."
+        case Constant():
+            if not p.op.is_inequality:
+                return f"{subject} {verb} {always} {_literal(p.right)}."
+            sorted_words = isinstance(p.right.value, dt.date | str) or types.get(p.left.name) in ("date", "timestamp")
+            return f"{subject} {verb} always {(_DENIED_TIMES if sorted_words else _DENIED)[p.op]} {_literal(p.right)}."
     return f"{subject} {always} match{'' if _is_plural(p.left.name) else 'es'} {_printable(str(p.right))}."
 
 
@@ -186,10 +194,11 @@ def _alternatives(values: tuple[Constant, ...]) -> str:
 
 
 def _phrase(p: Predicate, arity: int, types: Types) -> str:
-    subject, yes = _term(p.left, arity), p.op == Op.EQ
-    plural = _is_plural(p.left.name)
+    left, op, right = p.written
+    subject, yes = _term(left, arity), op == Op.EQ
+    plural = _is_plural(left.name)
     verb = "are" if plural else "is"
-    match p.right:
+    match right:
         case IsNull():
             return f"{subject} {verb} {'' if yes else 'not '}null"
         case OneOf(values):
@@ -199,9 +208,9 @@ def _phrase(p: Predicate, arity: int, types: Types) -> str:
         case Matches():
             does = "match" if plural else "matches"
             return f"{subject} {does if yes else 'do not match' if plural else 'does not match'} {_printable(str(p.right))}"
-    of_time = types.get(p.left.name) in ("date", "timestamp") or (isinstance(p.right, Constant) and isinstance(p.right.value, dt.date))
+    of_time = types.get(left.name) in ("date", "timestamp") or (isinstance(right, Constant) and isinstance(right.value, dt.date))
     verbs = {**(_PLURAL_VERBS if plural else _VERBS), **(_TIME_VERBS if of_time and not plural else {})}
-    return f"{subject} {verbs[p.op]} {_term(p.right, arity)}"
+    return f"{subject} {verbs[op]} {_term(right, arity)}"
 
 
 def _term(operand: Operand, arity: int) -> str:

@@ -27,7 +27,7 @@ def frame_source(frame: Any) -> Source:
     """A frame as a source: pyarrow, pandas, Polars, DuckDB relations and results, Spark.
 
     >>> frame_source(pa.table({"a": [1, 2]}))
-    FileSource('Table', 1 columns, 1 splits)
+    FileSource('Table', 1 column, 1 split)
     """
     if is_spark(frame):
         return spark_source(frame, "DataFrame")

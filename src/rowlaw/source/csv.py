@@ -8,7 +8,7 @@ import mmap
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +23,7 @@ DELIMITERS = (",", "\t", ";", "|")
 SNIFFED_BYTES = 256 * 1024
 SNIFFED_ROWS = 200
 SPLIT_BYTES = 32 * 1024 * 1024  # a split takes pyarrow a few tenths of a second
+BLOCK_BYTES = (1 << 20, 1 << 25, (1 << 31) - 1)  # that pyarrow parses at once: its default, and what longer rows need
 SUFFIX_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 _SEPARATOR_LINE = re.compile(r"\ufeff?[\"']?sep=(.|\\t|tab)[\"']?\r?\n", re.IGNORECASE)  # Excel writes it before the header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -136,15 +137,29 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def column_names(path: str, dialect: Dialect) -> list[str]:
-    """The names in the header, or ``c1, c2, ...`` where there is none."""
+    """The names in the header without blanks around them, or ``c1, c2, ...`` where there is none or where a name is empty."""
     try:
         with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, errors="replace", newline="") as text:
             if dialect.marked:
                 next(text, None)
             first = next((row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), [])
     except UnicodeError as error:  # UTF-16 that does not say which of the two it is
-        raise _undecoded(path, dialect, error) from None
-    return first if dialect.header else [f"c{i}" for i in range(1, len(first) + 1)]
+        raise undecoded(path, dialect, error) from None
+    return _named(first if dialect.header else [""] * len(first))
+
+
+def _named(cells: Sequence[str]) -> list[str]:
+    """The cells of a header as names. A delimiter at the end of the line, or an index column of pandas, has an empty one.
+
+    >>> _named(["id", " name", ""]), _named(["a", " a", "c3"])
+    (['id', 'name', 'c3'], ['a', ' a', 'c3'])
+    """
+    plain = [cell.strip().removeprefix("\ufeff").strip() for cell in cells]
+    names = [name if plain.count(name) == 1 else cell for name, cell in zip(plain, cells, strict=True)]
+    for i, name in enumerate(names):
+        if not name.strip():
+            names[i] = next(own for n in count() if (own := f"c{i + 1}{'_' * n}") not in names)
+    return names
 
 
 def first_rows(path: str, dialect: Dialect) -> list[list[str]]:
@@ -174,13 +189,16 @@ class CsvSplit:
     def read(self, columns: Sequence[str]) -> pa.Table:
         plain_utf8 = self.dialect.encoding in ("utf-8", "utf-8-sig")
         positions = [str(i) for i in range(len(self.names))]  # names may repeat
-        read_options = pacsv.ReadOptions(
-            column_names=positions,
-            skip_rows=1 if self.dialect.marked and self.start == 0 else 0,
-            skip_rows_after_names=1 if self.skip_header else 0,
-            encoding="utf8" if plain_utf8 else self.dialect.encoding,
-            use_threads=False,
-        )
+        # a quote that is never closed takes the rest of the file into the last field of the last row
+        last = len(columns) if self.end is None or self.end == Path(self.path).stat().st_size else None
+        included = [positions[self.names.index(name)] for name in columns] + ([positions[-1]] if last is not None else [])
+        read_options = {
+            "column_names": positions,
+            "skip_rows": 1 if self.dialect.marked and self.start == 0 else 0,
+            "skip_rows_after_names": 1 if self.skip_header else 0,
+            "encoding": "utf8" if plain_utf8 else self.dialect.encoding,
+            "use_threads": False,
+        }
         parse_options = pacsv.ParseOptions(
             delimiter=self.dialect.delimiter,
             quote_char=self.dialect.quote,
@@ -189,15 +207,35 @@ class CsvSplit:
         )
         convert_options = pacsv.ConvertOptions(
             column_types=dict.fromkeys(positions, pa.string()),
-            include_columns=[positions[self.names.index(name)] for name in columns],
+            include_columns=included,
             null_values=["", *self.dialect.null_values],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
+        from rowlaw.source import csv_errors  # what is wrong with a file is looked for when something is
+
         try:
-            return pacsv.read_csv(self._bytes(), read_options, parse_options, convert_options).rename_columns(list(columns))
+            found = self._parsed(read_options, parse_options, convert_options)
         except (pa.ArrowInvalid, UnicodeDecodeError, LookupError) as error:
-            raise explain(self.path, self.dialect, len(self.names), str(error)) from None
+            if self.skip_header and not first_rows(self.path, self.dialect):  # a header without an end of line
+                return pa.table({name: pa.array([], pa.string()) for name in columns})
+            raise csv_errors.explain(self.path, self.dialect, len(self.names), str(error)) from None
+        if last is None:
+            return found.rename_columns(list(columns))
+        if len(found) and "\n" in (found.column(last)[-1].as_py() or ""):
+            csv_errors.check_closed(self.path, self.dialect)
+        return found.select(range(last)).rename_columns(list(columns))
+
+    def _parsed(self, read_options: dict[str, Any], *options: Any) -> pa.Table:
+        """The table, in blocks that are as large as its longest row needs."""
+        for block_bytes in BLOCK_BYTES:
+            limit = block_bytes if compression(self.path) else min(block_bytes, self.size + 1)
+            try:
+                return pacsv.read_csv(self._bytes(), pacsv.ReadOptions(block_size=max(limit, BLOCK_BYTES[0]), **read_options), *options)
+            except pa.ArrowInvalid as error:
+                if "straddl" not in str(error) or limit < block_bytes or block_bytes == BLOCK_BYTES[-1]:
+                    raise
+        raise AssertionError("the last block size returns or raises")
 
     def _bytes(self) -> Any:
         if self.start == 0 and self.end is None:
@@ -246,43 +284,5 @@ def _row_ends(path: str, quote: str, size: int) -> list[int]:
     return sorted(set(found))
 
 
-def explain(path: str, dialect: Dialect, width: int, problem: str) -> RowlawError:
-    """The named error behind a failure to parse: which line, and what is wrong there. Reads the file once more."""
-    line, offset = 1, 0
-    with open_bytes(path) as stream:
-        if dialect.encoding in ("utf-8", "utf-8-sig"):
-            for raw in io.BufferedReader(stream):  # type: ignore[type-var, arg-type]
-                try:
-                    raw.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    return RowlawError("BAD_ENCODING", path=path, line=line, byte=offset + error.start, encoding="UTF-8")
-                line, offset = line + 1, offset + len(raw)
-    try:
-        with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, newline="") as text:
-            rows = csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote)
-            begins = 1 + (next(text, None) is not None if dialect.marked else 0)
-            for row in rows:
-                if row and len(row) != width:
-                    return RowlawError("RAGGED_ROW", path=path, line=begins, found=len(row), expected=width)
-                begins = rows.line_num + 1
-    except UnicodeError as error:
-        return _undecoded(path, dialect, error)
-    except csv.Error as error:
-        return RowlawError("BAD_FILE", path=path, problem=f"line {rows.line_num}: {error}")
-    return RowlawError("BAD_FILE", path=path, problem=problem)
-
-
-def _undecoded(path: str, dialect: Dialect, error: UnicodeError) -> RowlawError:
+def undecoded(path: str, dialect: Dialect, error: UnicodeError) -> RowlawError:
     return RowlawError("BAD_FILE", path=path, problem=f"not valid {dialect.encoding}: {error}; give the encoding")
-
-
-def find_value(path: str, dialect: Dialect, column: int, value: str) -> int | None:
-    """The line on which ``value`` first stands in a column. Only ever asked on the way to an error."""
-    with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, newline="") as text:
-        rows = csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote)
-        begins = 1
-        for row in rows:
-            if len(row) > column and row[column].strip() == value.strip():
-                return begins
-            begins = rows.line_num + 1
-    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ import pyarrow.parquet as pq
 from rowlaw.errors import RowlawError
 from rowlaw.source.csv import open_bytes
 from rowlaw.source.types import type_class
+
+_CHANGED = re.compile(r"Column\((.*?)\) changed from (\w+) to (\w+) in row (\d+)")
+_JSON_TYPES = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
+_JSON_WORDS = {word.split()[-1]: word for word in ("an array", "an object", *_JSON_TYPES.values())}
 
 Constants = tuple[tuple[str, Any], ...]  # columns that a folder name gives, as in year=2024/part.parquet
 
@@ -194,7 +199,21 @@ def read_json(path: str, schema: pa.Schema | None = None) -> pa.Table:
         # one block, or a type seen late in the file would contradict an earlier block
         return pajson.read_json(io.BytesIO(data), pajson.ReadOptions(block_size=max(len(data), 1) + 1), options)
     except (pa.ArrowException, OSError) as error:
-        raise readable(path, error) from None
+        raise RowlawError("BAD_FILE", path=path, problem=_json_problem(str(error))) from None
+
+
+def _json_problem(text: str) -> str:
+    """What Arrow says of values that do not fit together, in the words of a table.
+
+    >>> _json_problem("JSON parse error: Column(/a/b) changed from number to string in row 1")
+    "row 2: column 'a.b' is a string, and a number in the rows above; give it one type"
+    """
+    changed = _CHANGED.search(text)
+    if changed is None:
+        return text.split("\n", maxsplit=1)[0]
+    column = f"column {changed[1].strip('/').replace('/', '.')!r}" if changed[1] else "the row"
+    one, other = (_JSON_WORDS.get(word, f"of type {word}") for word in (changed[3], changed[2]))
+    return f"row {int(changed[4]) + 1:,}: {column} is {one}, and {other} in the rows above; give it one type"
 
 
 def _json_lines(path: str, data: bytes) -> bytes:
@@ -204,10 +223,11 @@ def _json_lines(path: str, data: bytes) -> bytes:
     except ValueError as error:
         raise RowlawError("BAD_FILE", path=path, problem=f"not valid JSON: {error}") from None
     if not found:
-        raise RowlawError("EMPTY_FILE", path=path)
+        raise RowlawError("BAD_FILE", path=path, problem="the array is empty; a table needs one object at least, for its columns")
     other = next((i for i, item in enumerate(found) if not isinstance(item, dict)), None)
     if other is not None:
-        problem = f"a table needs an array of objects, and element {other + 1:,} is a {type(found[other]).__name__}"
+        kind = _JSON_TYPES[type(found[other])]
+        problem = f"a table needs an array of objects, and element {other + 1:,} is {kind}"
         raise RowlawError("BAD_FILE", path=path, problem=problem)
     return "\n".join(json.dumps(item) for item in found).encode()
 

@@ -19,6 +19,7 @@ from rowlaw.source.skipped import warn_outside
 FEWEST = 2  # values that a hint is based on, at least
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:[. ']\d{3})+|\d+),\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:[. ']\d{3})+|\d+)(?:,\d+)?")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be a thousand: alone it does not tell
 _DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:([ T])(\d{1,2}):(\d{2})(:\d{2})?)?")
 
 
@@ -40,7 +41,7 @@ def _of_column(name: str, cells: Sequence[str]) -> Iterator[Hint]:
     values = [cell for cell in cells if cell and cell not in NULL_SPELLINGS]
     if len(values) < FEWEST:
         return
-    if all(_NUMBER.fullmatch(v) for v in values) and any(_COMMA.fullmatch(v) for v in values):
+    if all(_NUMBER.fullmatch(v) for v in values) and any(_COMMA.fullmatch(v) and not _GROUPED.fullmatch(v) for v in values):
         yield Hint(name, "decimal_comma", f"numbers with a decimal comma ({next(v for v in values if ',' in v)})")
         return
     found = [match for v in values if (match := _DAY.fullmatch(v))]
@@ -63,7 +64,8 @@ def warn_hints(source: str, found: Sequence[Hint]) -> None:
     """Say what the types of some columns probably are, in one line."""
     if not found:
         return
-    columns = ", ".join(f"{hint.column!r} looks like {hint.looks}" for hint in found)
+    *most, last = (f"{hint.column!r} looks like {hint.looks}" for hint in found)
+    columns = f"{', '.join(most)} and {last}" if most else last
     python = f"types={{{', '.join(f'{h.column!r}: {h.type!r}' for h in found)}}}"
     texts = ",".join(f"{h.column}={h.type}" for h in found)
     head = f"{source}: read as text, although {columns}; to read {'it' if len(found) == 1 else 'them'} so: "

@@ -2,7 +2,8 @@
 
 Only distinct values are looked at, so the whole column decides and not a sample: one ZIP code with a leading zero
 keeps the column text. A column gets the first type of the list below that all its values have; spellings of "no
-value" (``NA``, ``null``...) count as null in typed columns and stay text in text columns.
+value" (``NA``, ``null``, quoted empty fields...) count as null in typed columns and stay text in text columns, and so do
+blanks around a value.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def typed(values: pa.Array, wanted: pa.DataType | None = None, *, zones: bool = 
     text = values.cast(pa.large_string())
     if wanted is not None:
         return _as_wanted(text, wanted, zones)
-    blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
-    real = text.filter(pc.invert(blank))
+    plain, blank = _without_blanks(text)
+    real = plain.filter(pc.invert(blank))
     if len(real) == 0:
         return text
     for check in _CHECKS.values():
@@ -66,7 +67,8 @@ def possible_types(values: pa.Array) -> dict[str, pa.DataType] | None:
     {'integer': DataType(int64), 'float': DataType(double)}
     """
     text = values.cast(pa.large_string())
-    real = text.filter(pc.invert(pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string())))).drop_null()
+    plain, blank = _without_blanks(text)
+    real = plain.filter(pc.invert(blank)).drop_null()
     if len(real) == 0:
         return None
     return {name: found.type for name, check in _CHECKS.items() if (found := check(real)) is not None}
@@ -87,15 +89,25 @@ def as_type(values: pa.Array, dtype: pa.DataType) -> pa.Array:
     text = values.cast(pa.large_string())
     if pa.types.is_large_string(dtype):
         return text
-    blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
-    return converted(pc.if_else(blank, pa.scalar(None, pa.large_string()), text), dtype)
+    plain, blank = _without_blanks(text)
+    return converted(pc.if_else(blank, pa.scalar(None, pa.large_string()), plain), dtype)
+
+
+def _without_blanks(text: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The texts without blanks around them, and which of them say "no value" in a column that is not text.
+
+    >>> [part.to_pylist() for part in _without_blanks(pa.array([" 7", "NA ", ""], pa.large_string()))]
+    [['7', 'NA', ''], [False, True, True]]
+    """
+    plain = pc.utf8_trim_whitespace(text)
+    return plain, pc.is_in(plain, value_set=pa.array([*NULL_SPELLINGS, ""], pa.large_string()))
 
 
 def _as_wanted(text: pa.Array, wanted: pa.DataType, zones: bool) -> pa.Array:
     if pa.types.is_large_string(wanted):
         return text
-    blank = pc.is_in(text, value_set=pa.array(NULL_SPELLINGS, pa.large_string()))
-    text = pc.if_else(blank, pa.scalar(None, pa.large_string()), pc.utf8_trim_whitespace(text))
+    plain, blank = _without_blanks(text)
+    text = pc.if_else(blank, pa.scalar(None, pa.large_string()), plain)
     if zones and pa.types.is_timestamp(wanted) and wanted.tz is None and pc.any(pc.match_substring_regex(text, pattern=_ZONED)).as_py():
         wanted = pa.timestamp(wanted.unit, "UTC")
     return converted(text, wanted)

@@ -177,7 +177,7 @@ def _files(path: str) -> tuple[list[str], str | None]:
     if os.path.isdir(path):
         found = [str(p) for p in Path(path).rglob("*") if p.is_file() and not is_hidden(p.relative_to(path).parts)]
         if not found:
-            raise RowlawError("NO_SUCH_FILE", path=path, hint=": the folder holds no data files")
+            raise RowlawError("BAD_FILE", path=path, problem="the folder has no data files")
         return sorted(found), path
     if os.path.exists(path):
         return [path], None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from rowlaw.errors import RowlawError
+from rowlaw.rules.wording import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,7 +61,7 @@ class FileSource:
         return all(hasattr(split, "table") for split in self.splits)
 
     def __repr__(self) -> str:
-        return f"FileSource({self.name!r}, {len(self.columns)} columns, {len(self.splits)} splits)"
+        return f"FileSource({self.name!r}, {counted(len(self.columns), 'column')}, {counted(len(self.splits), 'split')})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class FrameSource:
         return tuple(self.schema.names)
 
     def __repr__(self) -> str:
-        return f"FrameSource({self.name!r}, {len(self.columns)} columns)"
+        return f"FrameSource({self.name!r}, {counted(len(self.columns), 'column')})"
 
 
 Source = FileSource | FrameSource

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError
-from rowlaw.source.csv import CsvSplit, find_value
+from rowlaw.source.csv import CsvSplit
+from rowlaw.source.csv_errors import find_value
 from rowlaw.source.infer import NULL_SPELLINGS
 from rowlaw.source.source import Split
 

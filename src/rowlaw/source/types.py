@@ -103,6 +103,8 @@ def type_name(dtype: pa.DataType) -> str:
         return f"map from {type_name(dtype.key_type)} to {type_name(dtype.item_type)}"
     if pa.types.is_time(dtype):
         return "time of day"
+    if pa.types.is_duration(dtype):
+        return "duration"
     return _WORDS.get(str(dtype), str(dtype))
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NAMED = 10  # rows named in a sentence
 HELD = 1000  # rows of one rule that are kept: more are no cause that a reader could look at
 LISTED = 1 << 20  # violations of a rule that is no key and no dependency, above which its rows are not sought
+TOLD_RULES = 3  # rules named in a sentence
 MOST_RULES = 50  # broken rules whose rows are sought, those with most violations first
 
 
@@ -40,7 +41,7 @@ class RuleCause:
         return len(self.rows) == self.count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Causes:
     """The rows without which broken rules hold, over all rules. ``left``: broken rules whose rows were not sought or are too many."""
 
@@ -70,6 +71,8 @@ class Causes:
             return self._many()
         if 1 < self.violations <= len(rows):  # each violation is a row by itself
             return ""
+        if len(rows) > max(NAMED, self.table_rows / 2):  # not some rows are wrong, but the rules
+            return f"{len(rows):,} of {self.table_rows:,} rows would have to go for the rules to hold: the rules themselves may be wrong"
         verb = "explains" if len(rows) == 1 else "explain"
         which = "all " if self.explained == self.violations and self.violations > 1 else ""
         of = "" if self.explained == self.violations else f" of {self.violations:,}"
@@ -78,7 +81,16 @@ class Causes:
         named = ", ".join(printed(row) for row in rows[:NAMED])
         more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
         violations = f"{self.explained:,}{of} violation{'' if self.violations == 1 else 's'}"
-        return f"{len(rows):,} row{'' if len(rows) == 1 else 's'} {verb} {which}{violations}: {named}{more}"
+        return f"{len(rows):,} row{'' if len(rows) == 1 else 's'} {verb} {which}{violations}: {named}{more}{self._rest()}"
+
+    def _rest(self) -> str:
+        """Which rules the violations are of that these rows do not explain."""
+        ids = [*(cause.id for cause in self.rules if not cause.whole), *self.left]
+        if not ids:
+            return ""
+        more = f" and {len(ids) - TOLD_RULES:,} more rules" if len(ids) > TOLD_RULES + 1 else ""
+        named = ids[:TOLD_RULES] if more else ids
+        return f"; the other violations are of {', '.join(named)}{more}"
 
     def _many(self) -> str:
         if not self.rules:
@@ -86,6 +98,8 @@ class Causes:
         least = max(self.rules, key=lambda cause: cause.count)
         bound = "" if least.exact else "at most "
         return f"{bound}{least.count:,} of {self.table_rows:,} rows would have to go for {least.id} to hold: the rule itself may be wrong"
+
+    __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON documents have it."""

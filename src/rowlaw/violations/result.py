@@ -135,12 +135,15 @@ class Result:
         """The verdicts, in the order of the rules."""
         return iter(self.verdicts)
 
-    def __getitem__(self, id: str) -> Verdict:
-        return self.verdicts[self._index(id)]
+    def __getitem__(self, id: str | int) -> Verdict:
+        """The verdict on a rule, by its id or its position."""
+        if isinstance(id, int) and not -len(self) <= id < len(self):
+            raise RowlawError("UNKNOWN_RULE", id=id, hint=f": the check has {counted(len(self), 'rule')}, result[0] is the first")
+        return self.verdicts[id if isinstance(id, int) else self._index(id)]
 
     def _index(self, id: str) -> int:
         if id not in self._number:
-            raise RowlawError("UNKNOWN_RULE", id=id, hint=nearest(id, self._number))
+            raise RowlawError("UNKNOWN_RULE", id=id, hint=nearest(str(id), self._number))
         return self._number[id]
 
     @property
@@ -338,7 +341,7 @@ class Result:
         """Write an HTML report: one file that needs no network. Options are those of :func:`rowlaw.write_report`."""
         # by its public name: reports are made of results, so results know nothing of the package that makes them
         write_report = importlib.import_module("rowlaw").write_report
-        check_parameters(write_report, options, ())
+        check_parameters(write_report, options, (), name="to_html")
         write_report(path, self, **options)
 
     def close(self) -> None:

@@ -113,9 +113,11 @@ def _lines(denial: Denial, predicates: Sequence[Predicate], values: dict[tuple[s
     only_equal = all(p.op == Op.EQ for p in predicates)  # a key: what is equal is the clash
     lines = []
     for p in predicates:
-        left, right = (p.left.name, p.left.name) if p.same_column else (_label(p.left, denial), _label(p.right, denial))
-        marked = only_equal or p.op != Op.EQ or isinstance(p.right, Condition)
-        lines.append(Line(left, _value(p.left, values), p.symbol, right, _value(p.right, values), marked))
+        first, op, second = p.written
+        left, right = (p.left.name, p.left.name) if p.same_column else (_label(first, denial), _label(second, denial))
+        marked = only_equal or op != Op.EQ or isinstance(second, Condition)
+        symbol = p.symbol if isinstance(second, Condition) else op.symbol
+        lines.append(Line(left, _value(first, values), symbol, right, _value(second, values), marked))
     return lines
 
 

@@ -17,6 +17,7 @@ from rowlaw.engine.local.method import Question
 from rowlaw.kernels import groups as kernels
 from rowlaw.relation.groups import Groups, span
 from rowlaw.rules.model import Op
+from rowlaw.rules.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ class Cells:
         return _combinations(question) <= min(self.limit, self.per_row * rule.s_size)
 
     def because(self, question: Question) -> str:
-        return f"{_combinations(question):,} combinations of values are possible in {question.rule.s_size:,} rows"
+        combinations = _combinations(question)
+        noun = "combination of values is" if combinations == 1 else "combinations of values are"
+        return f"{combinations:,} {noun} possible in {counted(question.rule.s_size, 'row')}"
 
     def seconds(self, question: Question) -> float:
         rule = question.rule

@@ -24,6 +24,7 @@ from rowlaw.engine.local.refine import pairs
 from rowlaw.engine.local.tasks import ALL, Counting, Task, counting_tasks
 from rowlaw.engine.plans import CountPlan, DenialPlan, ListPlan, RulePlan
 from rowlaw.rules.model import Denial, Rule
+from rowlaw.rules.wording import counted
 
 LISTED = 10_000_000  # violations that are listed to measure it: under a second
 SHORT = 1.0  # seconds; what takes less is measured again, since the first call loads compiled kernels
@@ -138,4 +139,5 @@ def _stage_seconds(rule: Compiled, stages: int) -> float:
 
 
 def _sides(rule: Compiled) -> str:
-    return f"{len(rule.s):,} rows" if rule.s is rule.t else f"{len(rule.s):,} rows for s and {len(rule.t):,} for t"
+    rows = counted(len(rule.s), "row")
+    return rows if rule.s is rule.t else f"{rows} for s and {len(rule.t):,} for t"

@@ -20,6 +20,7 @@ from rowlaw.engine.local.compile import Comparison, Compiled
 from rowlaw.engine.local.division import SCAN, SCAN_ALL, TOGETHER, Division
 from rowlaw.kernels.sketch import estimate_distinct
 from rowlaw.relation.groups import Groups
+from rowlaw.rules.wording import counted
 
 SKETCHED = 1 << 14  # rows that say enough about which columns to begin with
 SAMPLED = 512  # rows of each side whose pairs are compared to choose the inequalities to begin with: about a millisecond
@@ -79,7 +80,9 @@ class Plan:
 
     def __str__(self) -> str:
         sides = (
-            f"{len(self.rule.s):,} rows" if self.rule.s is self.rule.t else f"{len(self.rule.s):,} rows for s, {len(self.rule.t):,} for t"
+            counted(len(self.rule.s), "row")
+            if self.rule.s is self.rule.t
+            else f"{counted(len(self.rule.s), 'row')} for s, {len(self.rule.t):,} for t"
         )
         lines = [f"start with all pairs of {sides}", *map(str, self.stages)]
         return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, 1))

@@ -103,7 +103,7 @@ function matrix() {
     const rule = byId.get(id);
     return rule.columns.map((column, i) => ({ rule: id, column, op: rule.ops[i].split(" ")[0], status: rule.status, tip: `${id}: ${rule.rule}` })).filter((v) => shown.has(v.column));
   });
-  const cells = { x: { field: "rule", type: "nominal", sort: data.matrix.rules, axis: { orient: "top", labelAngle: -60, title: null, domain: false, ticks: false, labelLimit: 90 } }, y: { field: "column", type: "nominal", sort: data.matrix.columns, axis: { title: null, domain: false, ticks: false } } };
+  const cells = { x: { field: "rule", type: "nominal", sort: data.matrix.rules, axis: { orient: "top", labelAngle: -60, title: null, domain: false, ticks: false, labelLimit: 160 } }, y: { field: "column", type: "nominal", sort: data.matrix.columns, axis: { title: null, domain: false, ticks: false } } };
   const shades = { field: "status", type: "nominal", legend: null, scale: { domain: ORDER, range: ORDER.map(tone) } };
   return {
     data: { values }, width: { step: 24 }, height: { step: 24 },

@@ -6,7 +6,7 @@ const WORDS = { broken: "broken", warning: "warning", tolerated: "tolerated", ho
 const KINDS = { key: "key", fd: "dependency", od: "order", dc: "denial" };
 const ORDER = Object.keys(WORDS);
 const number = (value) => value.toLocaleString("en-US");
-const plural = (value, word) => `${number(value)} ${word}${value === 1 ? "" : "s"}`;
+const plural = (value, word) => `${number(value)} ${word}${value === 1 ? "" : word.endsWith("sh") ? "es" : "s"}`;
 
 function make(tag, options = {}, ...children) {
   const element = document.createElement(tag);
@@ -33,6 +33,9 @@ function cell(tag, text, options = {}) {
   else shown.textContent = text;
   return shown;
 }
+
+// A name that may be broken after its underscores.
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 
 function copyable(text) {
   const button = make("button", { type: "button", class: "quiet", text: "Copy", "aria-label": "Copy the rule" });

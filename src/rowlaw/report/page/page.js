@@ -14,8 +14,8 @@ function verdict() {
     else parts.push(data.violations ? `${plural(data.violations, "violation")} in ${plural(data.rows_involved, "row")}.` : "Not a single violation.");
     if (!broken && warnings) parts.push(`${plural(warnings, "rule")} of severity warn ${warnings === 1 ? "is" : "are"} broken.`);
   } else if (data.kind === "discovery") {
-    parts.push(total > shownLaws ? `Chosen from ${number(total)} minimal laws, best first.` : "Minimal laws that all rows obey, the ones worth reading first on top.");
-    if (data.partial) parts.push("The search stopped early: these are proven, others may be missing.");
+    if (total) parts.push(total > shownLaws ? `Chosen from ${number(total)} minimal laws, best first.` : "Minimal laws that all rows obey, the ones worth reading first on top.");
+    if (data.partial) parts.push(total ? "The search stopped early: these are proven, others may be missing." : "The search stopped early, before a law was proven. Give it more time with --time-limit, or fewer columns with --columns.");
   }
   $("verdict-text").textContent = parts.join(" ");
   const strip = $("strip");
@@ -211,7 +211,7 @@ function card(clash) {
   const cross = clash.lines.some((line) => line[3] !== line[0]);
   const head = make("tr", {}, make("td"), make("th", { scope: "col", text: `row ${clash.s}` }), make("td"), clash.t === null ? make("td") : make("th", { scope: "col", text: `row ${clash.t}` }));
   const body = clash.lines.map(([left, value, op, right, other, clashes]) => make("tr", { class: clashes ? "clash" : undefined },
-    make("th", { scope: "row", text: cross && right && right !== left ? `${left} ${op} ${right}` : left }), cell("td", value), make("td", { class: "op", text: op }), cell("td", other)));
+    make("th", { scope: "row" }, ...breakable(cross && right && right !== left ? `${left} ${op} ${right}` : left)), cell("td", value), make("td", { class: "op", text: op }), cell("td", other)));
   return make("div", { class: "card", role: "group", "aria-label": clash.t === null ? `row ${clash.s}` : `row ${clash.s} and row ${clash.t}` },
     make("table", {}, make("colgroup", {}, make("col", { class: "name" }), make("col"), make("col", { class: "op" }), make("col")), make("thead", {}, head), make("tbody", {}, ...body)));
 }
@@ -324,9 +324,9 @@ causes();
 worst();
 sections();
 again();
+if (!data.rules.length) { $("rules").hidden = true; }
 for (const section of document.querySelectorAll("main > section:not([hidden])")) {
   const title = section.querySelector("h2");
-  if (title) $("nav").append(make("a", { href: `#${section.id}`, text: title.textContent }));
+  if (title) $("nav").append(make("a", { href: `#${section.id}`, text: title.dataset.short ?? title.textContent }));
 }
-if (!data.rules.length) { $("rules").hidden = true; }
 document.documentElement.dataset.ready = "yes";
