@@ -31,6 +31,7 @@ ORDER = [
     "violations",
     "discovery",
     "maintain",
+    "streams",
     "export",
     "report",
     "cli",
