@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import rowlaw
-from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.limits import VALUE_BYTES, SparkLimits
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import steps
 from rowlaw.rules import parse
 from rowlaw.spark.jobs import frame_of
-from rowlaw.streams import tables
+from rowlaw.streams import deciding, tables
 from rowlaw.streams.guard import HistoryGuard
 from tests import naive
 from tests.spark.test_stream import NOW, finished, write
@@ -160,6 +160,7 @@ KILLED = """
 """
 
 
+@pytest.mark.timeout(1500)
 def test_processes_that_are_killed_between_every_two_writes(spark, history, tmp_path):
     """Each run of the stream is killed one step later than the one before it; the last one goes through."""
     for i, rows in enumerate(BATCHES):
@@ -173,14 +174,17 @@ def test_processes_that_are_killed_between_every_two_writes(spark, history, tmp_
     assert sorted(((*row[:3], sorted(row[3])) for row in contents(spark, tmp_path / "held", "broken_rules")), key=repr) == outside
 
 
-def test_a_batch_larger_than_the_limit_comes_in_pieces(spark, history, tmp_path):
-    """Nothing larger than the limit is brought here: one row at a time, and the outcome is the same."""
-    small = HistoryGuard.of(history, RULES, tmp_path / "held", order_column="id", limits=SparkLimits(driver_bytes=1))
-    rows = sorted(row for row in BATCHES[1])
-    outcome = small(spark.createDataFrame(BATCHES[1], SCHEMA).coalesce(1), "b")
-    inside, outside = expected([rows])
+def test_a_batch_larger_than_the_limit_comes_in_pieces(spark, history, tmp_path, monkeypatch):
+    """Nothing larger than the limit is brought here: four rows at a time, and the outcome is the same."""
+    monkeypatch.setattr(deciding, "PIECE_ROWS", 1)
+    limits = SparkLimits(driver_bytes=4 * (VALUE_BYTES["number"] + 2 * VALUE_BYTES["text"]))
+    small = HistoryGuard.of(history, RULES, tmp_path / "held", order_column="id", limits=limits)
+    rows = [(9, "a", "x"), (8, "a", "y"), (5, "b", "w"), (7, "a", "x"), (6, "b", "z"), (4, "07030", "Hobken")]
+    outcome = small(spark.createDataFrame(rows, SCHEMA).coalesce(1), "b")
+    inside, outside = expected([sorted(rows)])
     assert contents(spark, history) == inside
-    assert (outcome.accepted, outcome.refused) == (5 - len(outside), len(outside))
+    assert [row[0] for row in outside] == [4, 6, 8]
+    assert (outcome.accepted, outcome.refused) == (3, 3)
 
 
 def test_all_types_pass_unchanged(spark, tmp_path):

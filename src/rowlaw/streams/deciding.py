@@ -15,13 +15,16 @@ from rowlaw.engine.against.tables import common_schema, fitted
 from rowlaw.engine.spark.limits import VALUE_BYTES, SparkLimits
 from rowlaw.engine.spark.table import PARTITION_SHIFT
 from rowlaw.rules import RuleSet, bind
-from rowlaw.source import FileSource, FrameSource, Source, open_source
+from rowlaw.source import FileSource, FrameSource, Source
 from rowlaw.source.files import memory_splits
+from rowlaw.source.read import read_source
 from rowlaw.source.types import type_class
 from rowlaw.spark.jobs import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+PIECE_ROWS = 10_000  # of a batch that this process holds in any case, as it holds a sample
 
 
 @dataclass(frozen=True)
@@ -59,20 +62,20 @@ def decide(
     batch: DataFrame, old: DataFrame | None, number: str, rules: RuleSet, row_id: Sequence[str], session: SparkSession, limits: SparkLimits
 ) -> Decision:
     """Decide about a batch, piece by piece: rows of a piece are compared with the old rows and with what came in of the pieces before."""
-    source = open_source(batch.drop(number))
+    source = read_source(batch.drop(number))
     assert isinstance(source, FrameSource)
     types = {field.name: type_class(field.type) for field in source.schema}
     bound = [bind(named.origin or named.rule, types, source.skipped) for named in rules]
     columns = list(dict.fromkeys((*(name for rule in bound for name in rule.columns), *row_id))) or list(source.columns[:1])
     schema = common_schema(_part(source, columns))
     width = sum(VALUE_BYTES[kind] for name in columns if (kind := types[name]) is not None)
-    pieces = list(_pieces(batch, number, max(1, limits.driver_bytes // max(1, width))))
+    pieces = list(_pieces(batch, number, max(PIECE_ROWS, limits.driver_bytes // max(1, width))))
     out, broken, partners = [np.zeros(0, np.int64)], [], []
     for low, high, _ in pieces:
         rows = batch.where(f"`{number}` between {low} and {high}").select(*_quoted(columns), f"`{number}`").orderBy(number).toArrow()
         new = fitted(rows.select(range(len(columns))).rename_columns(columns), schema, source)
         before = _before(batch, old, number, columns, low, np.concatenate(out), session) if old is not None or low else None
-        against: Source = _held("the history", schema.empty_table()) if before is None else open_source(before)
+        against: Source = _held("the history", schema.empty_table()) if before is None else read_source(before)
         engine = open_against(_held("the batch", new), against, rules.nulls, columns=columns, session=session, limits=limits)
         try:
             found = refused(engine, bound)

@@ -12,6 +12,7 @@ from rowlaw.errors import RowlawError
 from rowlaw.maintain.batch import read_batch
 from rowlaw.relation import encode
 from rowlaw.source import open_source
+from rowlaw.source.read import read_source
 from rowlaw.source.types import storage_type
 from rowlaw.spark.jobs import frame_of
 from rowlaw.spark.session import session as any_session
@@ -46,7 +47,7 @@ class FileGuard:
         if old is None:
             with encode(open_source(path, **reading)) as relation:
                 return frame_of(self.session, relation.decode())
-        known = open_source(old)
+        known = read_source(old)
         for name, error in known.skipped.items():
             problem = f"its column {name!r} cannot be read from files ({error}): use rowlaw.watch with a stream"
             raise RowlawError("BAD_OPTION", option="history", value=self.guard.history, problem=problem)

@@ -11,11 +11,11 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.limits import SparkLimits, limits_of
 from rowlaw.errors import RowlawError, nearest
 from rowlaw.maintain.steps import step
 from rowlaw.rules import RuleSet
@@ -50,7 +50,7 @@ class HistoryGuard:
     order_column: str | None = None
     checkpoint: str | None = None
     on_change: Callable[[Guarded], None] | None = None
-    limits: SparkLimits = field(default_factory=SparkLimits)
+    limits: SparkLimits | None = None
 
     @staticmethod
     def of(
@@ -115,11 +115,12 @@ class _Taking:
             table.check(key)
         old = self.history.frame(self.session)
         frame = _aligned(frame, old, self.guard)
+        limits = self.guard.limits or limits_of(self.session)
         try:
             step("stage the batch")
             batch = self._batch(frame, staged / "batch")
             with described(self.session, f"check batch {batch_id}"):
-                decision = decide(batch, old, NUMBER, self.guard.rules, self.guard.row_id, self.session, self.guard.limits)
+                decision = decide(batch, old, NUMBER, self.guard.rules, self.guard.row_id, self.session, limits)
             step("stage the rows that come in")
             accepted = decision.rows - len(decision.refused)
             if accepted:
