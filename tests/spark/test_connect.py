@@ -82,7 +82,7 @@ def test_nobody_answers(script):
 def test_an_address_that_is_none(script):
     done = script(_command("discover", "people", "--master", "sc://127.0.0.1/elsewhere"))
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("BAD_OPTION: master='sc://127.0.0.1/elsewhere'")
+    assert done.stderr.startswith("BAD_OPTION: --master sc://127.0.0.1/elsewhere")
 
 
 RULES = [
