@@ -41,7 +41,7 @@ def texts(rules):
 
 def test_public_names():
     assert rowlaw.Laws is Laws
-    assert rowlaw.watch.__module__ == "rowlaw.streams.watch"
+    assert rowlaw.watch.__module__ == "rowlaw.streams.query"
 
 
 def test_rules_are_those_of_the_table(laws):

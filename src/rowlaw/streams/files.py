@@ -18,8 +18,8 @@ from rowlaw.spark.jobs import frame_of
 from rowlaw.spark.session import session as any_session
 from rowlaw.streams.guard import HistoryGuard
 from rowlaw.streams.outcome import Guarded
+from rowlaw.streams.query import guard_of
 from rowlaw.streams.tables import open_table
-from rowlaw.streams.watch import guard_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
