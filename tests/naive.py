@@ -175,6 +175,24 @@ def violations_against(rule: Rule, new: Table, old: Table, nulls: Nulls) -> list
     return sorted(tuple(("new", row - n) if row >= n else ("old", row) for row in place) for place in found)
 
 
+def refused(rules: Sequence[Rule], new: Table, old: Table, nulls: Nulls) -> dict[int, list[int]]:
+    """The new rows that a guard keeps out, each with the rules (by index) that it breaks together with the rows that are in at the end.
+
+    Rows come one after the other: one that breaks a rule by itself or together with a row that is in already stays out.
+    """
+    size = row_count(old)
+    both = {name: [*old[name], *new[name]] for name in new}
+    inside = list(range(size))
+
+    def broken(row: int) -> list[int]:
+        return [i for i, rule in enumerate(rules) for pair in violations(rule, both, nulls) if row in pair and {*pair} <= {*inside, row}]
+
+    for row in range(size, size + row_count(new)):
+        if not broken(row):
+            inside.append(row)
+    return {row - size: sorted(set(broken(row))) for row in range(size, size + row_count(new)) if row not in inside}
+
+
 def count(rule: Rule, table: Table, nulls: Nulls) -> int:
     return len(violations(rule, table, nulls))
 

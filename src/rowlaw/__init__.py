@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rowlaw.export import export_rules as export_rules
     from rowlaw.export import import_rules as import_rules
     from rowlaw.maintain import Laws as Laws
-    from rowlaw.maintain import watch as watch
     from rowlaw.relation import Relation as Relation
     from rowlaw.relation import encode as encode
     from rowlaw.report import Profile as Profile
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from rowlaw.rules import load as load
     from rowlaw.rules import parse as parse
     from rowlaw.source import open_source as open_source
+    from rowlaw.streams import watch as watch
     from rowlaw.violations import Result as Result
     from rowlaw.violations import check as check
 
@@ -53,7 +53,7 @@ _HOMES = {
     "parse": "rowlaw.rules",
     "profile": "rowlaw.report",
     "repair": "rowlaw.discovery",
-    "watch": "rowlaw.maintain",
+    "watch": "rowlaw.streams",
     "write_report": "rowlaw.report",
 }
 

@@ -15,6 +15,7 @@ from typing import Any
 
 PATIENCE = 2.0  # seconds before anything is shown
 
+_phases: list[Phase] = []  # that run right now, in all threads; the latest one last
 _compilations = 0  # kernels being compiled right now: one, and those that it calls
 
 
@@ -24,7 +25,21 @@ def compiling(more: int) -> None:
     _compilations += more
 
 
-@dataclass
+def jobs(done: int, planned: int) -> None:
+    """Say how many Spark jobs of a step are done, to the phase that runs; none planned: the step is over.
+
+    >>> with Progress(quiet=True).phase("complete") as phase:
+    ...     phase.update(1, note="7 laws proven")
+    ...     jobs(2, 5)
+    ...     phase.told
+    '7 laws proven, Spark job 3 of 5'
+    """
+    if _phases:
+        _phases[-1].jobs = f"Spark job {done + 1:,} of {planned:,}" if planned else ""
+        _phases[-1]._show()
+
+
+@dataclass(eq=False)
 class Phase:
     """A part of a run with a known or unknown number of steps."""
 
@@ -32,6 +47,7 @@ class Phase:
     total: int | None = None
     done: int = 0
     note: str = ""
+    jobs: str = ""  # Spark jobs of the step that runs
     _shown: Any = field(default=None, repr=False)
 
     def advance(self, steps: int = 1) -> None:
@@ -41,6 +57,14 @@ class Phase:
         self.done = done
         self.total = total if total is not None else self.total
         self.note = note if note is not None else self.note
+        self._show()
+
+    @property
+    def told(self) -> str:
+        """What is said beside the count."""
+        return ", ".join(part for part in (self.note, self.jobs) if part)
+
+    def _show(self) -> None:
         if self._shown is not None:
             self._shown.show(self)
 
@@ -66,6 +90,7 @@ class Progress:
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
         phase = Phase(name, total)
+        _phases.append(phase)
         began = time.perf_counter()
         timer = None
         if not self.quiet:
@@ -76,6 +101,7 @@ class Progress:
         try:
             yield phase
         finally:
+            _phases.remove(phase)
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
             if timer is not None:
                 timer.cancel()
@@ -98,8 +124,8 @@ class Progress:
                     return
                 self._start()
             if self._task is None:
-                self._task = self._bar.add_task(_title(phase), total=phase.total, note=phase.note)
-            self._bar.update(self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.note)
+                self._task = self._bar.add_task(_title(phase), total=phase.total, note=phase.told)
+            self._bar.update(self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.told)
 
     def _start(self) -> None:
         from rich.console import Console

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 import rowlaw
 from rowlaw.engine.against import there
 from rowlaw.engine.against.open import open_against
+from rowlaw.engine.against.refuse import refused
 from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.errors import RowlawError
-from rowlaw.rules import parse
+from rowlaw.rules import bind, parse
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
 from tests import naive
 from tests.property.test_against import split
+from tests.property.test_refused import check
 from tests.spark.test_engine_equal import QUICK
 from tests.strategies import nulls, rules, tables, to_arrow
 
@@ -98,8 +100,23 @@ def test_only_rows_that_could_conflict_are_kept(spark):
     engine.close()
 
 
+def assert_alike(result, row_id):
+    """Rows have the same names in every answer."""
+    named = {r["row"] for r in result.rows.where("new").collect()}
+    first = result.worst(1)[0][0]
+    if row_id == ["zip", "id"]:
+        assert tuple(first) in {tuple(row) for row in named}
+        assert str(first) == f"zip={first[0]}, id={first[1]}"
+        assert set(result.rows_to_remove("R2").first) == {("07", 5001)}
+        assert result.clashes("R1").to_pylist()[0]["s_row"].keys() == {"zip", "id"}
+        pairs = result.violations("R2").where("new_s and not new_t").select("s_row.id", "t_row.zip").distinct().collect()
+        assert [tuple(pair) for pair in pairs] == [(5001, "07")]
+    else:
+        assert first in named
+
+
 @pytest.mark.parametrize("engine", ["auto", "local", "spark"])
-@pytest.mark.parametrize("row_id", [None, "id"])
+@pytest.mark.parametrize("row_id", [None, "id", ["zip", "id"]])
 def test_frames_and_files_give_the_same(session, tmp_path, engine, row_id):
     frames = [session.createDataFrame(rows, PEOPLE).coalesce(1) for rows in (NEW, OLD)]
     held = [frame.toArrow() for frame in frames]
@@ -112,6 +129,7 @@ def test_frames_and_files_give_the_same(session, tmp_path, engine, row_id):
     for new, old in given[:1] if engine == "spark" else given:
         result = rowlaw.check(new, RULES, against=old, row_id=row_id, engine=engine, session=session, progress=False)
         rows = sorted((r["row"], r["rule"], r["pairs"], r["new"]) for r in result.rows.collect())
+        assert_alike(result, row_id)
         good = sorted(r["id"] for r in result.good().collect())
         answers.append((result.counts, [v.rows for v in result.verdicts], rows, good, result["R2"].error))
         result.close()
@@ -157,3 +175,15 @@ def test_timestamps_meet_whatever_the_time_zone(spark):
     new = pa.table({"at": pa.array(moments, pa.timestamp("us")), "n": [1, 2]})
     old = spark.createDataFrame(pa.table({"at": pa.array(moments, pa.timestamp("us")), "n": [1, 3]}))
     assert rowlaw.check(new, ["key (at)", "fd (at) -> n"], against=old, progress=False).counts == {"R1": 4, "R2": 2}
+
+
+@settings(max_examples=6, **SETTINGS)
+@given(data=st.data(), table=tables(min_columns=2, max_rows=7), nulls=nulls(), engine=st.sampled_from(["auto", "spark"]))
+def test_rows_that_stay_out_of_a_table_of_spark(session, data, table, nulls, engine):
+    new, old = split(data, table)
+    chosen = data.draw(st.lists(rules(table), min_size=1, max_size=2))
+    columns = list(dict.fromkeys(c for rule in chosen for c in rule.columns))
+    sources = open_source(to_arrow(new)), open_source(frame_of(session, to_arrow(old)).coalesce(2))
+    opened = open_against(*sources, nulls, columns=columns, session=session, engine=engine)
+    check(refused(opened, [bind(rule, opened.types) for rule in chosen]), chosen, new, old, nulls)
+    opened.close()

@@ -105,20 +105,36 @@ def answers(result):
 """
 
 
+# What managed platforms restrict: nothing is cached or checkpointed, ANSI mode is on, and there is the Connect API only.
+RESTRICTED = """
+import json
+import rowlaw, rowlaw.spark.session
+from pyspark.sql.connect.dataframe import DataFrame
+
+def refused(*_, **__):
+    raise RuntimeError("[NOT_SUPPORTED] a managed platform has no cache")
+
+DataFrame.persist = DataFrame.cache = DataFrame.checkpoint = refused
+rowlaw.spark.session.CONNECT_SECONDS = 120
+
+def connect(server):
+    connected = rowlaw.spark.session.session(master=server)
+    connected.conf.set("spark.sql.shuffle.partitions", "2")
+    connected.conf.set("spark.sql.ansi.enabled", "true")
+    return connected
+"""
+PEOPLE_SCHEMA = "id int, zip string, city string, age int, pay int"
+
+
+def table(rows):
+    return pa.Table.from_pylist([dict(zip(("id", "zip", "city", "age", "pay"), row, strict=True)) for row in rows])
+
+
 def test_a_whole_check_where_nothing_may_be_cached(server, script, spark, tmp_path):
     done = script(f"""
-        import json
-        import rowlaw, rowlaw.spark.session
-        from pyspark.sql.connect.dataframe import DataFrame
-
-        def refused(*_, **__):
-            raise RuntimeError("[NOT_SUPPORTED] a managed platform has no cache")
-
-        DataFrame.persist = DataFrame.cache = DataFrame.checkpoint = refused
-        rowlaw.spark.session.CONNECT_SECONDS = 120
-        connected = rowlaw.spark.session.session(master={server!r})
-        connected.conf.set("spark.sql.shuffle.partitions", "2")
-        people = connected.createDataFrame({PEOPLE!r}, "id int, zip string, city string, age int, pay int").repartition(3)
+        exec({RESTRICTED!r})
+        connected = connect({server!r})
+        people = connected.createDataFrame({PEOPLE!r}, {PEOPLE_SCHEMA!r}).repartition(3)
         exec({ANSWERS!r})
         result = rowlaw.check(people, {RULES!r}, engine="spark", row_id="id", progress=False)
         result.to_html("report.html")
@@ -129,7 +145,56 @@ def test_a_whole_check_where_nothing_may_be_cached(server, script, spark, tmp_pa
     told, rows, bad = json.loads(done.stdout)
     names = {}
     exec(ANSWERS, names)
-    table = pa.Table.from_pylist([dict(zip(("id", "zip", "city", "age", "pay"), row, strict=True)) for row in PEOPLE])
-    here = names["answers"](rowlaw.check(table, RULES, row_id="id", progress=False))
+    here = names["answers"](rowlaw.check(table(PEOPLE), RULES, row_id="id", progress=False))
     assert told == json.loads(json.dumps(here))
     assert (rows, bad) == (len(here[2]), here[5])
+
+
+def test_discovery_and_new_rows_against_old_ones(server, script, spark, tmp_path):
+    """Where nothing may be cached, and nothing but samples and counts may be brought here."""
+    new = [*PEOPLE[:4], (100, "3", "elsewhere", 30, 5), (101, "9", "city9", 61, 1)]
+    kinds = ("key", "fd", "od", "dc")
+    done = script(f"""
+        exec({RESTRICTED!r})
+        connected = connect({server!r})
+        connected.conf.set("spark.rowlaw.driverBytes", "0")
+        old, new = (connected.createDataFrame(rows, {PEOPLE_SCHEMA!r}) for rows in ({PEOPLE!r}, {new!r}))
+        found = {{}}
+        for kind in {kinds!r}:
+            rules = rowlaw.discover(old, kinds=kind, cross=False, engine="spark", progress=False)
+            found[kind] = sorted(str(named.rule) for named in rules)
+        result = rowlaw.check(new, {RULES!r}, against=old, row_id="id", engine="spark", progress=False)
+        rows = sorted([r["row"], r["rule"], r["pairs"], r["new"]] for r in result.rows.collect())
+        pairs = [result.violations(v.id).count() for v in result.verdicts]
+        print(json.dumps([found, result.counts, rows, pairs, sorted(r["id"] for r in result.bad().collect())]))
+    """)
+    assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
+    found, counts, rows, pairs, bad = json.loads(done.stdout)
+    for kind in kinds:
+        here = rowlaw.discover(table(PEOPLE), kinds=kind, cross=False, engine="local", progress=False)
+        assert found[kind] == sorted(str(named.rule) for named in here)
+    result = rowlaw.check(table(new), RULES, against=table(PEOPLE), row_id="id", progress=False)
+    assert counts == result.counts
+    assert pairs == list(result.counts.values())
+    assert rows == sorted([r["row"], r["rule"], r["pairs"], r["new"]] for r in result.rows.collect())
+    assert bad == sorted(r["id"] for r in result.bad().collect())
+
+
+def test_a_guard_on_the_server(server, script, spark, tmp_path):
+    """The batches of a stream are taken by a Python process of the server, which remembers them in the folder of the history."""
+    done = script(f"""
+        exec({RESTRICTED!r})
+        connected = connect({server!r})
+        rows = connected.createDataFrame({PEOPLE!r}, {PEOPLE_SCHEMA!r})
+        rows.where("id < 20").coalesce(1).write.parquet("{tmp_path}/history")
+        rows.where("id >= 15").coalesce(1).write.parquet("{tmp_path}/incoming")
+        stream = connected.readStream.schema({PEOPLE_SCHEMA!r}).parquet("{tmp_path}/incoming")
+        for _ in range(2):
+            query = rowlaw.watch(stream, history="{tmp_path}/history", guard={RULES[:2]!r}, quarantine="{tmp_path}/held",
+                                 trigger={{"availableNow": True}})
+            query.awaitTermination()
+            assert query.exception() is None
+    """)
+    assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
+    assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "held")).collect()) == [15, 16, 17, 18, 19, 33]
+    assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "history")).collect()) == [i for i in range(60) if i != 33]

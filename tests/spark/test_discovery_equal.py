@@ -10,6 +10,7 @@ import rowlaw
 from rowlaw.discovery.discover import run
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
+from rowlaw.engine.spark import discovery
 from rowlaw.engine.spark.discovery import SparkDiscoveryEngine
 from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.engine.spark.table import SparkTable
@@ -133,3 +134,15 @@ def test_strategies_that_need_all_rows_are_refused(session):  # noqa: F811
 def test_a_time_limit_gives_what_is_proven(session):  # noqa: F811
     found = rowlaw.discover(frame_of(session, people()), engine="spark", time_limit=0.5, progress=False)
     assert found.partial
+
+
+def test_progress_says_which_job_of_how_many_runs(session, monkeypatch):  # noqa: F811
+    """Each round of validation plans its jobs, one for each column that rows meet by, and says how far it is."""
+    told = []
+    monkeypatch.setattr(discovery, "jobs", lambda done, planned: told.append((done, planned)))
+    table = pa.table({"a": range(30), "b": [i % 3 for i in range(30)], "c": [i % 5 for i in range(30)]})
+    run(on_spark(session, table, "unknown", FEW), SpaceOptions(), kinds=("fd",))
+    rounds = [told[i : i + planned] for i, (done, planned) in enumerate(told) if done == 0 and planned]
+    assert rounds
+    assert all([done for done, _ in one] == list(range(one[0][1])) for one in rounds)
+    assert told[-1] == (0, 0)

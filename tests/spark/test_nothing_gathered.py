@@ -94,3 +94,19 @@ def test_discovery(script):
     assert rows == 200_000
     assert {"key (id)", "fd (salary) -> tax", "fd (zip) -> state"} <= set(rules)
     assert "fd (zip) -> city" not in rules
+
+
+@pytest.mark.timeout(600)
+def test_new_rows_against_the_table(script):
+    seen = run(
+        script,
+        """
+    new = frame.where("id < 1000").selectExpr("id + 1000000 as id", "zip", "city + cast(id % 500 = 0 as int) as city", "salary", "tax")
+    result = rowlaw.check(new, ["key (id)", "fd (zip) -> city", "od {}: salary ~ tax"], against=frame, progress=False)
+    assert str(result.engine.choice).startswith("spark"), result.engine.choice
+    print(json.dumps([list(result.counts.values()), result.rows.where("new and rule = 'R2'").count(), result.violations("R2").count()]))
+""",
+    )
+    counts, rows, pairs = seen
+    assert counts[0] == counts[2] == 0
+    assert counts[1] == pairs > rows > 2

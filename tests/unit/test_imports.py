@@ -32,6 +32,7 @@ ORDER = [
     "violations",
     "discovery",
     "maintain",
+    "streams",
     "export",
     "report",
     "cli",

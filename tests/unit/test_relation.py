@@ -89,3 +89,14 @@ def test_workers_map_the_same_files():
 def test_unknown_column():
     with relation_of(salary=[1]) as relation, pytest.raises(RowlawError, match="did you mean 'salary'"):
         relation.codes("Salary")
+
+
+def test_changed_rows_of_a_relation_in_memory():
+    """Codes mean what they mean in the relation that the rows came from."""
+    from rowlaw.relation.changed import changed_rows
+    from rowlaw.relation.memory import MemoryRelation
+
+    relation = MemoryRelation.of(pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]}))
+    made = changed_rows(relation, np.array([0, 2]), np.array([2]), np.array([1]), np.array([0]))
+    assert made.decode().to_pylist() == [{"a": 1, "b": "x"}, {"a": 3, "b": "z"}, {"a": 3, "b": "x"}]
+    assert made.dictionary("b").to_pylist() == ["x", "y", "z"]

@@ -12,8 +12,9 @@ import rowlaw
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws, state
 from rowlaw.maintain.feed import net
-from rowlaw.maintain.stream import Applier, watch_folder
 from rowlaw.storage import store
+from rowlaw.streams.applier import Applier
+from rowlaw.streams.folder import Skipped, watch_folder
 from tests.rediscovery import Rediscovery
 
 PEOPLE = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"], "age": [30, 40, 50]})
@@ -41,7 +42,7 @@ def texts(rules):
 
 def test_public_names():
     assert rowlaw.Laws is Laws
-    assert rowlaw.watch.__module__ == "rowlaw.maintain.stream"
+    assert rowlaw.watch.__module__ == "rowlaw.streams.query"
 
 
 def test_rules_are_those_of_the_table(laws):
@@ -328,3 +329,24 @@ def test_a_folder_of_changes(laws, tmp_path):
     for options in ({"order_column": "at"}, {"quarantine": tmp_path}):
         with pytest.raises(RowlawError, match="BAD_OPTION"):
             Applier(laws, **options)
+
+
+def test_a_file_that_does_not_fit_is_skipped_and_tried_again(laws, tmp_path):
+    incoming = tmp_path / "incoming"
+    incoming.mkdir()
+    for i, text in enumerate(("id,zip\n7,1\n", "id,zip,city,age\n8,07030,Hoboken,60,1\n", "id,zip,city,age\n9,07030,Hoboken,70\n")):
+        (incoming / f"{i}.csv").write_text(text)
+        os.utime(incoming / f"{i}.csv", (i + 1, i + 1))
+    (incoming / "picture.png").write_bytes(b"\x89PNG")
+    outcomes = list(watch_folder(Applier(laws), incoming))
+    assert [one.file for one in outcomes if isinstance(one, Skipped)] == ["0.csv", "1.csv", "picture.png"]
+    assert [one.error.condition for one in outcomes if isinstance(one, Skipped)] == ["BATCH_COLUMNS", "RAGGED_ROW", "UNKNOWN_FORMAT"]
+    assert [one.batch_id for one in outcomes if not isinstance(one, Skipped)] == ["file:2.csv"]
+    assert laws.table.living == 4
+    (incoming / "0.csv").write_text("id,zip,city,age\n7,10001,New York,20\n")
+    outcomes = list(watch_folder(Applier(laws), incoming))
+    assert [one.summary.split(":")[0] for one in outcomes if isinstance(one, Skipped)] == ["skipped 1.csv", "skipped picture.png"]
+    assert laws.table.living == 5
+    (incoming / "3.csv").write_text("id,zip,city,age\n17,10001,New York,20\n")
+    with pytest.raises(RowlawError, match="UNKNOWN_COLUMN"):  # the guard is wrong, not the file
+        list(watch_folder(Applier(laws, guard=["key (nothing)"]), incoming))

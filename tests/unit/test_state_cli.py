@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -119,10 +118,15 @@ def test_watch(people):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=people) as process:
         (people / "new.csv").rename(people / "incoming" / "1.csv")
         assert process.stdout.readline().startswith("batch 1 (file:1.csv): +1 -0 rows; ")
-        time.sleep(0.2)
+        (people / "incoming" / "bad.csv").write_text("id,zip\n5,10001\n")
+        assert "skipped bad.csv: BATCH_COLUMNS" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
-        assert "stopped" in process.stderr.read()
+        assert process.wait(60) == 2
+        assert "skipped 1 file, which the next run tries again: bad.csv\nrowlaw: stopped" in process.stderr.read()
+        lines = process.stdout.read().splitlines()
+    assert [line for line in lines if line.startswith("  broken: ") and line.endswith(CITY)]
+    assert [line for line in lines if line.startswith("  new: ")]
+    (people / "incoming" / "bad.csv").unlink()
     (people / "incoming" / "2.csv").write_text("id,zip,city,age\n5,10001,New York,70\n")
     shown = run("watch", "people.state", "--source-folder", "incoming", "--once", "--format", "json", cwd=people)
     (line,) = shown.stdout.splitlines()

@@ -18,12 +18,13 @@ import rowlaw
 from rowlaw.cli import demo
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.errors import RowlawError
-from rowlaw.maintain.stream import Applier, watch_folder
 from rowlaw.relation import encode, relation
 from rowlaw.relation.groups import Side, Sorted
 from rowlaw.rules import parse
 from rowlaw.source import open_source
 from rowlaw.storage import arrays
+from rowlaw.streams.applier import Applier
+from rowlaw.streams.folder import watch_folder
 from tests.torture import cases
 from tests.torture.__main__ import _write as write
 from tests.torture.commands import complaint

@@ -117,22 +117,33 @@ def show(
 
 
 def watch(
-    state: options.State,
-    source_folder: Annotated[str, typer.Option("--source-folder", help="A folder: every new file in it is a batch.")],
+    state: Annotated[str | None, typer.Argument(help="The folder of the state; none with --history.")] = None,
+    source_folder: Annotated[str | None, typer.Option("--source-folder", help="A folder: every new file in it is a batch.")] = None,
     every: Annotated[float, typer.Option("--every", help="Seconds between looks at the folder.", min=0.01)] = 5.0,
     once: Annotated[bool, typer.Option("--once", help="Apply what is there, and stop.")] = False,
     *,
+    history: Annotated[
+        str | None,
+        typer.Option("--history", help="Instead of a state: a folder of Parquet files or a Delta table that good rows are appended to."),
+    ] = None,
     feed: options.Feed,
-    quarantine: Annotated[str | None, typer.Option("--quarantine", help="Write the rows left out by --guard to this folder.")] = None,
+    quarantine: Annotated[
+        str | None, typer.Option("--quarantine", help="Write the rows left out by --guard to this folder (or Delta table).")
+    ] = None,
+    row_id: options.RowId = None,
     format: Annotated[str, typer.Option("--format", help="table or json: one document per line.")] = "table",
+    master: options.Master = None,
     file: options.File,
 ) -> None:
-    """Apply every file that appears in a folder, each exactly once, and print a line for it. Ctrl-C stops, and the next run goes on.
+    """Apply every file that appears in a folder, each exactly once, and print what it did. Ctrl-C stops, and the next run goes on.
 
-    Other streams: rowlaw.watch in Python takes any streaming DataFrame.
+    A file that cannot be used is skipped with a message, and tried again at the next run. Exit code 0: nothing was skipped. 2: something
+    was. Other streams: rowlaw.watch in Python takes any streaming DataFrame.
     """
     options.chosen(format, "--format", options.FORMATS)
     from rowlaw.cli.watch import run
 
-    applying = {**asdict(feed), "quarantine": quarantine}
-    run(state, source_folder, None if once else every, format=format, applying=applying, reading=file.reading())
+    given = {**asdict(feed), "quarantine": quarantine}
+    ids = options.names(row_id)
+    seconds = None if once else every
+    run(state, history, source_folder, seconds, row_id=ids, master=master, format=format, applying=given, reading=file.reading())

@@ -57,13 +57,14 @@ def open_discovery(
     """
     checked_engine(engine)
     ids = checked_id(row_id, source)
-    choice, rows = choose(source, engine, source.columns, MANY_RULES, session, limits or _limits(source, session))
+    choice, rows = choose(source, engine, source.columns, MANY_RULES, session, limits or known_limits(source, session))
     if choice.name == "local":
         return LocalEngine(encode(source, row_id=ids, session=session, stop=stop), nulls, session, choice=choice)
     return SparkDiscoveryEngine.open(source, nulls, ids, session, choice, limits, rows, seed=seed)
 
 
-def _limits(source: Source, session: SparkSession | None) -> SparkLimits:
+def known_limits(source: Source, session: SparkSession | None) -> SparkLimits:
+    """The limits of the session that has a source, else of the one given; the usual ones without a session."""
     known = source.frame.sparkSession if isinstance(source, FrameSource) else session
     return SparkLimits() if known is None else limits_of(known)
 
@@ -101,7 +102,7 @@ def open_engine(
     checked_engine(engine)
     ids = checked_id(row_id, source)
     needed = list(dict.fromkeys((*(columns or source.columns), *ids)))
-    choice, rows = choose(source, engine, needed, rules, session, limits or _limits(source, session))
+    choice, rows = choose(source, engine, needed, rules, session, limits or known_limits(source, session))
     if choice.name == "local":
         if isinstance(source, FrameSource) and engine == "auto":
             frame, schema = spark_frame(source, source.frame.sparkSession)

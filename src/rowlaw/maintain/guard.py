@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.engine.local.later import clashing_rows, later_rows
+from rowlaw.engine.local.rows import RowEngine
 from rowlaw.rules import RuleSet, bind
 from rowlaw.rules.model import Rule
 from rowlaw.storage.batch import Batch
@@ -22,21 +23,9 @@ def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.n
     engine = RowEngine(relation, rules.nulls)
     new = np.searchsorted(relation.table_rows, inserted).astype(np.int32)
     old = np.setdiff1d(np.arange(relation.rows, dtype=np.int32), new)
-    bad = np.zeros(relation.rows, bool)
-    for part in (Part(new, old), Part(old, new)):
-        for found in engine.count(bound, part) if len(old) else ():
-            bad[found.rows] = True
-    bad[old] = False
-    rest = new[~bad[new]]
-    clashes = []
-    for rule in bound if len(rest) else ():
-        clashes += [np.stack((np.minimum(s, t), np.maximum(s, t)), axis=1) for s, t in engine.pairs(rule, Part(rest, rest))]
-    pairs = np.unique(np.concatenate(clashes), axis=0) if clashes else np.zeros((0, 2), np.int32)
-    for first, second in pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))].tolist():
-        # a rule about one row clashes with itself
-        if not bad[first] or first == second:
-            bad[second] = True
-    return np.flatnonzero(bad[new])
+    clashing = clashing_rows(engine, new, old, bound)
+    gone = np.union1d(clashing, later_rows(engine, np.setdiff1d(new, clashing), bound))
+    return np.flatnonzero(np.isin(new, gone))
 
 
 def guarded(trial: GrowingTable, coming: Batch, going: Batch | None, rules: RuleSet) -> tuple[Batch, pa.Table]:

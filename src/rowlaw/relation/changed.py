@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rowlaw.relation.memory import MemoryRelation
 from rowlaw.relation.relation import CODES_FILE, Relation
 from rowlaw.spark.ship import located
 
@@ -27,6 +28,8 @@ def changed_rows(relation: Relation, rows: np.ndarray, copied: np.ndarray, colum
     """
     matrix = np.ascontiguousarray(relation.matrix[:, np.concatenate((rows, copied)).astype(np.int64)])
     matrix[columns, len(rows) + np.arange(len(copied))] = codes
+    if isinstance(relation, MemoryRelation):
+        return relation.recoded(matrix.astype(np.int32, copy=False))
     folder = Path(tempfile.mkdtemp(prefix="rowlaw-changed-"))
     matrix.astype(np.int32, copy=False).tofile(folder / CODES_FILE)
     for file in sorted(located(relation.folder, CODES_FILE).parent.glob("dictionary-*")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.relation.columns import ordered_column
-from rowlaw.relation.relation import Relation, describe
+from rowlaw.relation.relation import Relation, RelationColumn, describe
 from rowlaw.source.row_ids import RowId
 
 
@@ -32,11 +33,11 @@ class MemoryRelation(Relation):
             values, matrix[i] = ordered_column(table.column(i))
             columns.append(describe(name, values, matrix[i]))
             dictionaries.append(values)
-        relation = MemoryRelation(Path(), table.num_rows, columns, row_id=row_id)
-        matrix.setflags(write=False)  # as memory-mapped codes are, so that kernels are compiled once
-        relation.matrix = matrix
-        relation._dictionaries = dictionaries
-        return relation
+        return _made(matrix, columns, dictionaries, row_id)
+
+    def recoded(self, matrix: np.ndarray) -> MemoryRelation:
+        """Make a relation of other rows, whose codes mean what they mean here: shape (columns, rows), dtype int32."""
+        return _made(matrix, self.columns, self._dictionaries)
 
     def dictionary(self, name: str) -> pa.Array:
         return self._dictionaries[self.index(name)]
@@ -49,6 +50,14 @@ class MemoryRelation(Relation):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.decode(), self.row_id)
+
+
+def _made(matrix: np.ndarray, columns: Sequence[RelationColumn], dictionaries: list[pa.Array], row_id: RowId = None) -> MemoryRelation:
+    relation = MemoryRelation(Path(), matrix.shape[1], columns, row_id=row_id)
+    matrix.setflags(write=False)  # as memory-mapped codes are, so that kernels are compiled once
+    relation.matrix = matrix
+    relation._dictionaries = dictionaries
+    return relation
 
 
 def _rebuilt(table: pa.Table, row_id: tuple[str, ...]) -> MemoryRelation:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from rowlaw.engine.against import here, there
 from rowlaw.engine.against.findings import AgainstFindings, Names, NamesHere, NamesOnSpark, NewRows
-from rowlaw.engine.against.new_table import NewTable
+from rowlaw.engine.against.new_table import NewTable, id_column
 from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, Sides
 from rowlaw.engine.choose import Choice, EngineName
 from rowlaw.engine.local.engine import LocalEngine
@@ -37,6 +37,7 @@ from rowlaw.relation import encode
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.rules.model import FunctionalDependency, Nulls, Rule, TypeClass
 from rowlaw.source.files import memory_splits
+from rowlaw.source.row_ids import row_names
 from rowlaw.source.source import FileSource, Source
 from rowlaw.source.types import type_class
 from rowlaw.spark.jobs import Done, described
@@ -113,7 +114,7 @@ class AgainstEngine:
             if isinstance(both.engine, LocalEngine):
                 return _fewest(both.engine, both.names, rules[rule], limit)
             ids = [r[0] for r in involved.orderBy("row").collect()]  # type: ignore[attr-defined]
-            return Removal(len(ids), exact=False, first=tuple(both.names.of(np.array(ids[:limit], np.int64)).to_pylist()))
+            return Removal(len(ids), exact=False, first=tuple(row_names(both.names.of(np.array(ids[:limit], np.int64)))))
 
         new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
         return AgainstFindings(found, both.names, new, self.close)
@@ -151,35 +152,41 @@ class AgainstEngine:
         frame, schema = spark_frame(self.old, self._any_session())
         return SparkTable(frame, pa.schema([schema.field(name) for name in self.new.schema.names]), self.nulls)
 
-    def _both(self, rules: Sequence[Rule], *, groups: bool = False, done: Done | None = None, stop: Stop = NEVER) -> Both:
-        """Both tables together; of the old one only rows that matter. ``groups``: whole groups of rows that agree with a new row."""
+    def _both(
+        self, rules: Sequence[Rule], *, groups: bool = False, named: bool = True, done: Done | None = None, stop: Stop = NEVER
+    ) -> Both:
+        """Both tables together; of the old one only rows that matter. ``groups``: whole groups of rows that agree with a new row.
+
+        ``named``: rows have to have the names of their tables; where these are positions in a table of Spark, that takes another scan.
+        """
         row_id = self.new.row_id
         if self.choice.name == "local" and isinstance(self.old, FileSource):
             kept = here.conflicting(self.new.held, self.old, rules, self.nulls, groups=groups, done=done, stop=stop)
             self._counted[:] = [kept.total]
-            names = pa.array(kept.positions) if row_id is None else kept.rows.column(row_id).combine_chunks()
+            names = self.new.ids(kept.rows) if row_id else pa.array(kept.positions)
             return self._here(kept.rows, names)
         session = self._any_session()
         old, new = self._old_on_spark, self.new.on_spark(session)
         denials = [denial for rule in rules for denial in rule.denials]
-        found = there.conflicting(old, new, self.new.rows, denials, groups=groups, numbered=row_id is None)
+        found = there.conflicting(old, new, self.new.rows, denials, groups=groups, numbered=named and not row_id)
         with described(session, "old rows that could conflict with new ones", done, stop=stop):
             if self.asked == "local" or (self.asked == "auto" and self.new.fits):
                 limit = self._most_rows
                 rows = found.frame if self.asked == "local" else found.frame.limit(limit + 1)
                 held = rows.toArrow()
                 if self.asked == "local" or held.num_rows <= limit:
-                    return self._here(*self._named(held, found))
-            return self._there(found, session)
+                    return self._here(*self._named(held, found if named else None))
+            return self._there(found, session, named=named)
 
-    def _named(self, held: pa.Table, found: there.OldRows) -> tuple[pa.Table, pa.Array]:
-        """Rows that Spark found, with the names and types of their columns, and what they are called."""
+    def _named(self, held: pa.Table, found: there.OldRows | None) -> tuple[pa.Table, pa.Array]:
+        """Rows that Spark found, with the names and types of their columns, and what they are called; None: nobody asks for that."""
         width = len(self.new.schema)
         columns = [held.column(i).cast(f.type) for i, f in enumerate(self.new.schema)]
         rows = pa.table(columns, schema=self.new.schema)
-        if self.new.row_id is not None:
-            return rows, rows.column(self.new.row_id).combine_chunks()
-        return rows, pa.array(found.positions(held.column(width).to_numpy()), pa.int64())
+        if self.new.row_id:
+            return rows, self.new.ids(rows)
+        numbers = held.column(width).to_numpy()
+        return rows, pa.array(numbers if found is None else found.positions(numbers), pa.int64())
 
     @property
     def _most_rows(self) -> int:
@@ -194,14 +201,14 @@ class AgainstEngine:
         called = pa.concat_arrays([names.cast(self.new.names.type), self.new.names])
         return Both(engine, NamesHere(called, old.num_rows))
 
-    def _there(self, found: there.OldRows, session: SparkSession) -> Both:
+    def _there(self, found: there.OldRows, session: SparkSession, *, named: bool) -> Both:
         """Both tables as one table of Spark: rows are numbered in each, and those of the new one follow those of the old one."""
         from pyspark.sql import functions as f
 
         schema, row_id = self.new.schema, self.new.row_id
         label, flag = (_free(name, schema.names) for name in ("row name", "row is new"))
         safe = found.table.names
-        name = found.position() if row_id is None else f.col(safe[row_id])
+        name = id_column(found.table, row_id) if row_id else found.position() if named else f.col(NUMBER)
         old = found.frame.select(*(f.col(safe[n]).alias(n) for n in schema.names), name.alias(label), f.lit(False).alias(flag))
         new = self.new.labelled(session, label).withColumn(flag, f.lit(True))
         keeper = Keeper()
@@ -240,7 +247,7 @@ def _fewest(engine: LocalEngine, names: Names, rule: Rule, limit: int | None) ->
     rest = new[~forced[new]]
     among = rows_to_remove(RowEngine(MemoryRelation.of(engine.relation.decode(rest, rule.columns)), engine.nulls), rule)
     removed = np.sort(np.concatenate((new[forced[new]], rest[among.rows])))
-    return Removal(len(removed), among.exact, tuple(names.of(removed[:limit]).to_pylist()))
+    return Removal(len(removed), among.exact, tuple(row_names(names.of(removed[:limit]))))
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from rowlaw.engine.answers import NEW_ROWS, Count, Removal, WorstRow
 from rowlaw.engine.local.parts import LocalParts
 from rowlaw.engine.spark.parts import SparkParts
 from rowlaw.rules.model import FunctionalDependency
+from rowlaw.source.row_ids import row_names
 from rowlaw.spark.jobs import frame_of
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class AgainstFindings:
             if len(new) == limit or len(found) < wanted:
                 break
             wanted *= 4  # most of them are old rows
-        labels = self.names.of(np.array([row.row for row in new], np.int64)).to_pylist() if new else []
+        labels = row_names(self.names.of(np.array([row.row for row in new], np.int64))) if new else []
         return [replace(row, row=label) for row, label in zip(new, labels, strict=True)]
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:

@@ -24,12 +24,13 @@ from rowlaw.errors import RowlawError
 from rowlaw.relation import encode
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.rules.model import Nulls
+from rowlaw.source.row_ids import id_array, row_name, row_names
 from rowlaw.source.source import FileSource, FrameSource, Source
 from rowlaw.source.types import storage_type, type_class
 from rowlaw.spark.jobs import frame_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class NewTable:
     source: Source
     schema: pa.Schema
     nulls: Nulls
-    row_id: str | None
+    row_id: tuple[str, ...]
     limits: SparkLimits
 
     @cached_property
@@ -49,7 +50,7 @@ class NewTable:
         if not isinstance(self.whole, FrameSource):
             return None
         frame, schema = spark_frame(self.whole, self.whole.frame.sparkSession)
-        table = SparkTable(frame, schema, self.nulls, () if self.row_id is None else (self.row_id,), self.whole.skipped)
+        table = SparkTable(frame, schema, self.nulls, self.row_id, self.whole.skipped)
         table.check_row_id()
         return table
 
@@ -57,17 +58,21 @@ class NewTable:
     def _read(self) -> tuple[pa.Table, pa.Array]:
         """The rows and what they are called, in memory. Raises an error if a value does not fit the old table's type."""
         if self.origin is None:
-            with encode(self.source, row_id=self.row_id) as relation:
-                table, names = relation.decode(), relation.row_labels(relation.all_rows)
-            return fitted(table, self.schema, self.source), names
-        rows = self.origin.numbered if self.row_id is None else self.origin.by_position
+            with encode(self.source, row_id=self.row_id or None) as relation:
+                table = fitted(relation.decode(), self.schema, self.source)
+                return table, self.ids(table) if self.row_id else relation.row_labels(relation.all_rows)
+        rows = self.origin.by_position if self.row_id else self.origin.numbered
         places = {name: i for i, name in reversed(list(enumerate(self.origin.own_columns)))}
         columns = [rows[f"x{places[name]}"] for name in self.schema.names]
-        held = rows.select(*columns, *([rows[NUMBER]] if self.row_id is None else [])).toArrow()
+        held = rows.select(*columns, *([] if self.row_id else [rows[NUMBER]])).toArrow()
         table = fitted(held.select(range(len(self.schema))).rename_columns(self.schema.names), self.schema, self.source)
-        if self.row_id is not None:
-            return table, table.column(self.row_id).combine_chunks()
+        if self.row_id:
+            return table, self.ids(table)
         return table, held.column(len(self.schema)).combine_chunks().cast(pa.int64())
+
+    def ids(self, table: pa.Table) -> pa.Array:
+        """What rows of either table are called, by their row id."""
+        return id_array(self.row_id, [table.column(name).combine_chunks() for name in self.row_id])
 
     @property
     def held(self) -> pa.Table:
@@ -108,8 +113,8 @@ class NewTable:
         if self.fits:
             return frame_of(session, self.held.append_column(label, self.names))
         table = self.on_spark(session)
-        if self.row_id is not None:
-            rows, name = table.plain, f.col(table.names[self.row_id])
+        if self.row_id:
+            rows, name = table.plain, id_column(table, self.row_id)
         else:
             assert self.origin is not None
             numbered = self.origin.numbered
@@ -125,10 +130,10 @@ class NewTable:
         if self.origin is not None:
             return self.origin.flagged(broken)
         assert isinstance(self.whole, FileSource)
-        pairs = [(r["row"], r["rule"]) for r in broken.select("row", "rule").toArrow().to_pylist()]
+        pairs = [(row_name(r["row"]), r["rule"]) for r in broken.select("row", "rule").toArrow().to_pylist()]
         ids = sorted({rule for _, rule in pairs})
-        with encode(self.whole, row_id=self.row_id) as relation:
-            position = {name: i for i, name in enumerate(relation.row_labels(relation.all_rows).to_pylist())}
+        with encode(self.whole, row_id=self.row_id or None) as relation:
+            position = {name: i for i, name in enumerate(row_names(relation.row_labels(relation.all_rows)))}
             found = []
             for id in ids:
                 rows = np.array(sorted(position[row] for row, rule in pairs if rule == id), np.int32)
@@ -156,3 +161,11 @@ class NewTable:
         """Release what was kept on Spark."""
         if self.origin is not None:
             self.origin.keeper.close()
+
+
+def id_column(table: SparkTable, row_id: Sequence[str]) -> Column:
+    """What a row is called, as a column over the safe names of a table: an id of several columns is a struct."""
+    from pyspark.sql import functions as f
+
+    columns = [f.col(table.names[name]).alias(name) for name in row_id]
+    return columns[0] if len(columns) == 1 else f.struct(*columns)

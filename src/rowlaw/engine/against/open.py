@@ -9,9 +9,8 @@ from rowlaw.engine.against.engine import AgainstEngine
 from rowlaw.engine.against.new_table import NewTable
 from rowlaw.engine.against.tables import aligned, common_schema
 from rowlaw.engine.choose import ASKED_FOR_LOCAL, ASKED_FOR_SPARK, Choice, EngineName
-from rowlaw.engine.open import checked_engine
+from rowlaw.engine.open import checked_engine, known_limits
 from rowlaw.engine.spark.limits import SparkLimits
-from rowlaw.errors import RowlawError
 from rowlaw.rules.model import Nulls
 from rowlaw.source.row_ids import RowId, checked_id
 from rowlaw.source.source import FileSource, Source
@@ -35,14 +34,11 @@ def open_against(
     """Give the engine that checks new rows against an old table by rules about some columns. Nothing of the old table is read yet."""
     checked_engine(engine)
     ids = checked_id(row_id, new)
-    if len(ids) > 1:
-        problem = "in a check against another table, rows are named by one column or by their position"
-        raise RowlawError("BAD_OPTION", option="row_id", value=", ".join(ids), problem=problem)
-    chosen = limits or SparkLimits()
+    chosen = limits or known_limits(new if isinstance(old, FileSource) else old, session)
     # a rule that compares no column is about all rows: some column has to be read
     needed = list(dict.fromkeys((*columns, *ids))) or list(new.columns[:1])
     own, other = aligned(new, old, needed)
-    table = NewTable(new, own, common_schema(other), nulls, ids[0] if ids else None, chosen)
+    table = NewTable(new, own, common_schema(other), nulls, ids, chosen)
     return AgainstEngine(table, other, engine, _choice(table, other, engine, session, chosen), session, chosen)
 
 

@@ -30,6 +30,7 @@ from rowlaw.engine.spark.table import ROW
 from rowlaw.engine.spark.view import View
 from rowlaw.engine.spark.worker import Item
 from rowlaw.errors import RowlawError
+from rowlaw.progress import jobs
 from rowlaw.relation.known import ENOUGH, KnownRows
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.relation.pairs import Pairs
@@ -100,6 +101,8 @@ class SparkDiscoveryEngine(SparkEngine):
             found = self._look([Item(number, denial) for number, denial in denials], limit, stop)
         except Stopped:
             return [None] * len(rules)
+        finally:
+            jobs(0, 0)
         none = self._no_pairs
         return [found.get(number, none) for number in range(len(rules))]
 
@@ -110,7 +113,8 @@ class SparkDiscoveryEngine(SparkEngine):
         rooted = self.roots([[safe[c] for c in question.context] for question in questions])
         try:
             found: dict[int, Pairs] = {}
-            for root, places in rooted.items():
+            for done, (root, places) in enumerate(rooted.items()):
+                jobs(done, len(rooted))
                 if root is None:
                     items = [item for place in places for item in _as_items(*numbered[place], safe)]
                     found |= self._look(items, limit, stop or NEVER)
@@ -119,6 +123,8 @@ class SparkDiscoveryEngine(SparkEngine):
                     found |= self._pairs(self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER)
         except Stopped:
             return [[] for _ in questions]
+        finally:
+            jobs(0, 0)
         return [[found.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered]
 
     def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
@@ -175,7 +181,8 @@ class SparkDiscoveryEngine(SparkEngine):
         """Pairs that violate each item, none only if it holds."""
         found: dict[int, Pairs] = {}
         roots = self.roots([_equal_columns(item.denial) for item in items])
-        for root, places in roots.items():
+        for done, (root, places) in enumerate(roots.items()):
+            jobs(done, len(roots))
             some = [items[place] for place in places]
             if root is None:
                 found |= self._counted_first(some, limit, stop)
