@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.errors import RowlawError
-from rowlaw.kernels import hitting_refine
-from rowlaw.search import bitsets, hypergraph
+from rowlaw.search import bitsets, extend, hypergraph
 from rowlaw.search import search as module
 from rowlaw.search.bitsets import distinct, mirrored, one_of_each, pack, unpack, without_repeats
 from rowlaw.search.hypergraph import Hypergraph
@@ -240,8 +239,8 @@ def test_refine_many_edges(seed, edges, gap, forced, data):
         assert as_bits(refine(graph, before, known, threads=threads).sets) == expected
     order, nothing = np.arange(graph.vertices), graph_of([], graph.vertices).forbidden
     for bits in (graph.edges, graph.edges[:0]):
-        hits = hitting_refine.bitmaps(bits, graph.vertices)
-        found, _ = hitting_refine.extended(hits, order, graph.edges, known, before, nothing, 1 << 20, NEVER.flag)
+        hits = extend.bitmaps(bits, graph.vertices)
+        found, _ = extend.extended(hits, order, graph.edges, known, before, nothing, 1 << 20, NEVER.flag)
         assert as_bits(found) == expected
 
 
@@ -255,9 +254,9 @@ def test_missing(seed, words, edges, most):
     sets[1::3] &= rng.integers(0, 1 << 63, (len(sets[1::3]), words), np.uint64) & np.uint64(0xFF)
     first = edges // 3
     expected = np.array([bool((~(lines[first:] & s).any(axis=1)).any()) for s in sets])
-    found = hitting_refine.missing(lines, first, sets, most, NEVER.flag)
+    found = extend.missing(lines, first, sets, most, NEVER.flag)
     assert np.array_equal(found, expected & (np.cumsum(expected) <= most + 1))
-    assert np.array_equal(hitting_refine.missing(lines, first, sets[:50], most, NEVER.flag), expected[:50])
+    assert np.array_equal(extend.missing(lines, first, sets[:50], most, NEVER.flag), expected[:50])
 
 
 @given(st.data(), evidence())

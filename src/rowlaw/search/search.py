@@ -19,11 +19,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from rowlaw.kernels import hitting, hitting_edges, hitting_refine
-from rowlaw.kernels import hitting_state as state
-from rowlaw.kernels.hitting_state import Task
+from rowlaw.search import edges as edge_kernels
+from rowlaw.search import extend, lists, state
 from rowlaw.search.bitsets import bits_of, distinct, members, mirrored, one_of_each, smallest, without_repeats, words_of
 from rowlaw.search.hypergraph import Branch, Found, Hypergraph, Limit, Stop, never
+from rowlaw.search.state import Task
 
 SLICE = 1 << 24  # words of work between two looks at the clock: some 10 ms
 ALONE = 1 << 22  # words of work that one thread does before others are called: some 3 ms
@@ -42,7 +42,7 @@ R = TypeVar("R")
 def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1) -> Found:
     """All minimal hitting sets, each once, in no particular order. ``stop`` is asked now and then.
 
-    Time is that of the search tree (see :mod:`rowlaw.kernels.hitting`), space that of the edges and the result. A search that is stopped,
+    Time is that of the search tree (see :mod:`rowlaw.search.lists`), space that of the edges and the result. A search that is stopped,
     or finds too much, is not complete, and the smallest sets found are kept.
     """
     limit = Limit(stop)
@@ -107,13 +107,13 @@ def minimal_edges(edges: np.ndarray) -> np.ndarray:
         return edges
     order = np.argsort(sizes, kind="stable")
     edges, sizes = edges[order], sizes[order]
-    return edges[: hitting_edges.drop_supersets(edges, sizes, COMPARISONS)]
+    return edges[: edge_kernels.drop_supersets(edges, sizes, COMPARISONS)]
 
 
 def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, threads: int = 1) -> Found:
     """From all minimal hitting sets of the first ``known`` edges of a graph to those of all its edges.
 
-    Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.kernels.hitting_refine` says. If they are too many,
+    Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.search.extend` says. If they are too many,
     the search starts anew. (With ``exchange``: the new edges need not come in both directions, and the result has both of them in mind.)
     """
     new = graph.edges[known:]
@@ -121,7 +121,7 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
         new = np.concatenate([new, mirrored(new, graph.exchange)])
     graph = replace(graph, edges=np.concatenate([graph.edges[:known], distinct(new)]))
     limit = Limit(stop)
-    missing = hitting_refine.missing(graph.edges, known, sets, RESTART, limit.flag)
+    missing = extend.missing(graph.edges, known, sets, RESTART, limit.flag)
     kept, broken = sets[~missing], sets[missing]
     if stop():
         return _nothing(graph, complete=False)
@@ -129,12 +129,12 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
         return Found(sets, complete=True, nodes=0)
     if graph.exchange is not None:
         broken = distinct(np.concatenate([broken, mirrored(broken, graph.exchange)]))
-    hits = hitting_refine.bitmaps(graph.edges[: len(graph.edges) if len(broken) > graph.vertices else 0], graph.vertices)
+    hits = extend.bitmaps(graph.edges[: len(graph.edges) if len(broken) > graph.vertices else 0], graph.vertices)
     order, broken = _alike(broken, graph.vertices)
     most = RESTART // threads
 
     def work(part: np.ndarray) -> tuple[np.ndarray, int]:
-        return hitting_refine.extended(hits, order, graph.edges, known, part, graph.forbidden, most, limit.flag)  # type: ignore[no-any-return]
+        return extend.extended(hits, order, graph.edges, known, part, graph.forbidden, most, limit.flag)  # type: ignore[no-any-return]
 
     parts = _in_threads(work, np.array_split(broken, REFINED_PARTS * threads if threads > 1 else 1), limit, threads)
     if stop():
@@ -192,7 +192,7 @@ class _Run:
             if not missing & ~candidates:
                 forbidden.append(sum(1 << i for v, i in place.items() if missing >> v & 1))
         task = _task(len(graph.edges), len(vertices), chosen.bit_count(), np.array(forbidden, np.uint64), _symmetry(graph, chosen, place))
-        hitting.load(graph.edges, branch.chosen, branch.candidates, task)
+        lists.load(graph.edges, branch.chosen, branch.candidates, task)
         return _Run(task, branch)
 
     @property
@@ -211,7 +211,7 @@ class _Run:
 
     def _step(self, work: int) -> bool:
         """Goes on for some words of work, or until an array is too short; whether it was."""
-        status = hitting.advance(self.task, work)
+        status = lists.advance(self.task, work)
         need = int(self.task.numbers[state.NEED])
         if status == state.GROW_LISTS:
             self.task = self.task._replace(lists=_longer(self.task.lists, need))
@@ -239,7 +239,7 @@ class _Run:
         if not complete and len(found) > KEPT_SETS:  # before they are given their names, which takes as long as finding them
             found = smallest(found[:, None], KEPT_SETS)[:, 0]
         sets = np.empty((len(found), len(self.branch.chosen)), np.uint64)
-        hitting.name(found, self.branch.chosen, self.branch.candidates, sets)
+        lists.name(found, self.branch.chosen, self.branch.candidates, sets)
         return Found(sets, complete, int(self.task.numbers[state.NODES]))
 
     def in_parts(self, opened: int, limit: Limit, threads: int) -> Found:
@@ -327,7 +327,7 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
     words = graph.edges.shape[1]
     if bits_of(branch.candidates).bit_count() > 64:
         children = np.empty((64 * words, 2, words), np.uint64)
-        n = hitting_edges.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
+        n = edge_kernels.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
         return [Branch(branch.chosen, np.zeros(words, np.uint64))] if n < 0 else [Branch(*child) for child in children[:n]]
     run = _Run.start(graph, branch)
     if run is None:

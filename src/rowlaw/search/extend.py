@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_edges import forbid, only_hit
-from rowlaw.kernels.hitting_state import count
+from rowlaw.search.edges import forbid, only_hit
+from rowlaw.search.state import count
 
 BLOCK = 16  # words of a bitmap between two looks at what is missed
 

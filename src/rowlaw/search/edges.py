@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_state import count
+from rowlaw.search.state import count
 
 _0, _1, _ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 

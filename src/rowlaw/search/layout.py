@@ -1,4 +1,4 @@
-"""How a node is laid out for :mod:`rowlaw.kernels.hitting_boxes`: its columns, their digits, and what can be chosen of each.
+"""How a node is laid out for :mod:`rowlaw.search.boxes`: its columns, their digits, and what can be chosen of each.
 
 :func:`plan` decides whether boxes are worth it. The first columns are decided one after the other, the last ones are inside the word.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_state import (
+from rowlaw.search.state import (
     ATOMS,
     BASE,
     C_CRITICAL,

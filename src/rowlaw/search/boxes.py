@@ -1,4 +1,4 @@
-"""The box engine of :mod:`rowlaw.kernels.hitting`; :mod:`rowlaw.kernels.hitting_layout` prepares a node for it.
+"""The box engine of :mod:`rowlaw.search.lists`; :mod:`rowlaw.search.layout` prepares a node for it.
 
 Vertices fall into *columns*: a forbidden set (the atoms of one comparison) is one column, any other vertex one by itself. An edge
 is then a vector of digits, what it has in each column, and a list of edges is a bitmap over all such vectors: dense
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_layout import pattern
-from rowlaw.kernels.hitting_state import (
+from rowlaw.search.layout import pattern
+from rowlaw.search.state import (
     ATOMS,
     C_CRITICAL,
     C_FIRST,

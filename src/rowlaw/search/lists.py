@@ -7,7 +7,7 @@ chosen vertex those that only it hits (*critical*: a set is minimal when no such
 *Lists* (MMCS: Murakami and Uno, Discrete Applied Mathematics 170, 2014). A vertex that hits nothing, or all critical edges of
 a chosen vertex, is no candidate any more. Then branch over the vertices of the smallest uncovered edge.
 
-*Boxes* (:mod:`rowlaw.kernels.hitting_boxes`): bitmaps over vectors of digits, 64 subsets at a time. They take over as soon as a
+*Boxes* (:mod:`rowlaw.search.boxes`): bitmaps over vectors of digits, 64 subsets at a time. They take over as soon as a
 bitmap has no more words than the lists have edges. Both run on explicit stacks and can be left and entered again.
 
 Measured on one busy core (nodes, CPU seconds; the first prototype, MMCS with bitsets over edges, took 25.6 s and 4.1 million
@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_boxes import emit, open_boxes, search_boxes
-from rowlaw.kernels.hitting_layout import plan
-from rowlaw.kernels.hitting_state import (
+from rowlaw.search.boxes import emit, open_boxes, search_boxes
+from rowlaw.search.layout import plan
+from rowlaw.search.state import (
     BASE,
     DEPTH,
     DONE,

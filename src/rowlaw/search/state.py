@@ -1,4 +1,4 @@
-"""The state of a search for minimal hitting sets: the arrays of a branch that :mod:`rowlaw.kernels.hitting` and its boxes work on.
+"""The state of a search for minimal hitting sets: the arrays of a branch that :mod:`rowlaw.search.lists` and its boxes work on.
 
 Kernels take no objects, so what would be a field elsewhere is a place in an array; the names of the places are here.
 """
