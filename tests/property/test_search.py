@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.errors import RowlawError
-from rowlaw.search import bitsets, extend, hypergraph
+from rowlaw.search import bitsets, extend, hypergraph, run
 from rowlaw.search import search as module
 from rowlaw.search.bitsets import distinct, mirrored, one_of_each, pack, unpack, without_repeats
 from rowlaw.search.hypergraph import Hypergraph
@@ -59,14 +59,15 @@ def as_bits(sets):
 
 @contextmanager
 def settings_of(**values):
-    saved = {name: getattr(module, name) for name in values}
+    homes = {name: module if hasattr(module, name) else run for name in values}
+    saved = {name: getattr(home, name) for name, home in homes.items()}
     for name, value in values.items():
-        setattr(module, name, value)
+        setattr(homes[name], name, value)
     try:
         yield
     finally:
         for name, value in saved.items():
-            setattr(module, name, value)
+            setattr(homes[name], name, value)
 
 
 @st.composite
@@ -103,7 +104,7 @@ def evidence(draw, max_columns=5, max_edges=30, nulls=True):
 @given(loose(), st.sampled_from([0, 1024]), st.integers(1, 2))
 def test_any_edges(problem, few_words, threads):
     edges, vertices, forbidden = problem
-    with settings_of(FEW_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE=0):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert found.complete
     assert as_bits(found.sets) == brute(edges, vertices, forbidden)
@@ -136,7 +137,7 @@ def test_a_search_that_finds_too_much_gives_up(problem, most, threads, wide):
 @given(loose(max_vertices=20, max_edges=14), st.sampled_from([0, 1024]), st.integers(1, 2))
 def test_more_vertices(problem, few_words, threads):
     edges, vertices, forbidden = problem
-    with settings_of(FEW_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE=0):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert as_bits(found.sets) == berge(edges, forbidden)
 
@@ -145,7 +146,7 @@ def test_more_vertices(problem, few_words, threads):
 def test_evidence_and_its_symmetry(problem, few_words, threads):
     edges, vertices, forbidden, exchange = problem
     expected = berge(sorted(set(edges)), forbidden)
-    with settings_of(FEW_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE=0):
         both = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
         graph = graph_of(edges, vertices, forbidden, exchange)
         one = minimal_hitting_sets(graph, threads=threads)
@@ -185,7 +186,7 @@ def test_many_vertices(data, vertices, threads):
 @given(loose(max_vertices=18) | evidence(), st.integers(1, 40), st.sampled_from([0, 1024]))
 def test_branches_have_each_set_once(problem, many, few_words):
     graph = graph_of(*problem[:3])
-    with settings_of(FEW_WORDS=few_words):
+    with settings_of(SHORT_WORDS=few_words):
         parts = [search_branch(graph, pickle.loads(pickle.dumps(branch))).sets for branch in branches(graph, many)]
         found = np.concatenate([*parts, np.zeros((0, graph.edges.shape[1]), np.uint64)])
     assert as_bits(found) == berge(sorted(set(problem[0])), problem[2])

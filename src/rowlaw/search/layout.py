@@ -1,235 +1,220 @@
 """How a node is laid out for :mod:`rowlaw.search.boxes`: its columns, their digits, and what can be chosen of each.
 
-:func:`plan` decides whether boxes are worth it. The first columns are decided one after the other, the last ones are inside the word.
+:func:`plan` decides whether boxes are used. The first columns are decided one after the other, the last ones are inside the word.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int64Array, RecordArray, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.search.state import (
-    ATOMS,
-    BASE,
-    C_CRITICAL,
-    C_FIRST,
-    C_KEEP,
-    C_SAME,
-    C_SKIP,
-    COLUMNS,
-    DIGITS,
-    F_CANDIDATES,
-    F_CHOSEN,
-    FEW,
-    INNER,
-    K_ATOMS,
-    L_CHOICES,
-    L_DIGITS,
-    L_ONLY,
-    L_SILENT,
-    L_SIZE,
-    LEVELS,
-    PATTERNS,
-    PER_EDGE,
-    TOP,
-    Task,
-    count,
-)
+from rowlaw.search.state import ATOMS, DIGITS, INNER, PATTERNS, BranchState, count
 
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _columns(forbidden: Any, chosen: Any, free: Any, columns: Any) -> int:
-    """Groups the candidates (``free``) of a node into columns; how many."""
+def _columns(forbidden: Uint64Array, chosen: np.uint64, free: np.uint64, vertices: Int64Array, sizes: Int64Array) -> int:
+    """Group the candidates (``free``) of a node into columns, and count these.
+
+    ``forbidden``: ``uint64[forbidden]``. ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, both written.
+    """
     n = 0
     for i in range(len(forbidden)):
         missing = forbidden[i] & ~chosen
         if missing & ~free == _0 and 2 <= count(missing) <= ATOMS:
             free &= ~missing
-            m = 0
+            size = 0
             for v in range(64):
                 if missing >> np.uint64(v) & _1 != _0:
-                    columns[n, m] = v
-                    m += 1
-            columns[n, K_ATOMS] = m
+                    vertices[n, size] = v
+                    size += 1
+            sizes[n] = size
             n += 1
     for v in range(64):
         if free >> np.uint64(v) & _1 != _0:
-            columns[n, 0], columns[n, K_ATOMS] = v, 1
+            vertices[n, 0], sizes[n] = v, 1
             n += 1
     return n
 
 
 @njit(cache=True, nogil=True)
-def pattern(edge: Any, column: Any) -> Any:
-    """What an edge has in a column, a bit for each vertex of the column."""
-    found = edge >> np.uint64(column[0]) & _1
-    for a in range(1, column[K_ATOMS]):
-        found |= (edge >> np.uint64(column[a]) & _1) << np.uint64(a)
-    return np.int64(found)
+def pattern(edge: np.uint64, vertices: Int64Array, size: int) -> np.int64:
+    """Give what an edge has in a column of ``size`` vertices (``vertices``: ``int64[ATOMS]``), a bit for each vertex."""
+    bits = edge >> np.uint64(vertices[0]) & _1
+    for a in range(1, size):
+        bits |= (edge >> np.uint64(vertices[a]) & _1) << np.uint64(a)
+    return np.int64(bits)
 
 
 @njit(cache=True, nogil=True)
-def _break_up(columns: Any, n: int, seen: Any) -> int:
-    """Columns with too many patterns fall into single vertices; how many columns there are then."""
+def _break_up(vertices: Int64Array, sizes: Int64Array, n: int, counts: Int64Array) -> int:
+    """Break columns with too many patterns up into single vertices, and count the columns there are then.
+
+    ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, ``counts``: ``int64[columns, PATTERNS]``, the edges with each
+    pattern; ``n`` of each are in use, and all are written.
+    """
     for c in range(n):
-        kinds = 0
+        different = 0
         for p in range(PATTERNS):
-            kinds += seen[c, p] > 0
-        m = columns[c, K_ATOMS]
-        if m > 1 and max(kinds, m + (seen[c, 0] > 0)) > DIGITS:
-            counts = np.empty(PATTERNS, np.int64)
+            different += counts[c, p] > 0
+        size = sizes[c]
+        if size > 1 and max(different, size + (counts[c, 0] > 0)) > DIGITS:
+            whole = np.empty(PATTERNS, np.int64)
             for p in range(PATTERNS):
-                counts[p] = seen[c, p]
-            for a in range(m - 1, -1, -1):
-                place = c if a == 0 else n
+                whole[p] = counts[c, p]
+            for a in range(size - 1, -1, -1):
+                part = c if a == 0 else n
                 n += a > 0
-                columns[place, 0], columns[place, K_ATOMS] = columns[c, a], 1
+                vertices[part, 0], sizes[part] = vertices[c, a], 1
                 for p in range(PATTERNS):
-                    seen[place, p] = 0
-                for p in range(1 << m):
-                    seen[place, p >> a & 1] += counts[p]
+                    counts[part, p] = 0
+                for p in range(1 << size):
+                    counts[part, p >> a & 1] += whole[p]
     return n
 
 
 @njit(cache=True, nogil=True)
-def _arrange(columns: Any, n: int, seen: Any) -> int:
-    """Puts uneven columns first and those for the inside of the word last; how many stay outside.
+def _arrange(vertices: Int64Array, sizes: Int64Array, n: int, counts: Int64Array) -> int:
+    """Put uneven columns first and those for the inside of the word last. Returns how many stay outside.
 
-    ``seen[c, p]`` counts the edges with pattern ``p`` in column ``c``. Uneven columns first means early deaths.
+    Arrays as in :func:`_break_up`, all written. Uneven columns first means that branches end early.
     """
     key = np.empty(n, np.float64)
     for c in range(n):
         total = 0
         for p in range(PATTERNS):
-            total += seen[c, p]
-        key[c] = 10.0 * columns[c, K_ATOMS]
+            total += counts[c, p]
+        key[c] = 10.0 * sizes[c]
         for p in range(PATTERNS):
-            if seen[c, p] > 0:
-                share = seen[c, p] / total
+            if counts[c, p] > 0:
+                share = counts[c, p] / total
                 key[c] -= share * np.log(share)
     for c in range(1, n):
         j = c
         while j > 0 and key[j - 1] > key[j]:
             key[j - 1], key[j] = key[j], key[j - 1]
-            _swap(columns, j - 1, j)
-            _swap(seen, j - 1, j)
+            _swap(vertices, sizes, counts, j - 1)
             j -= 1
-    room = INNER
+    capacity = INNER
     outside = n
     for c in range(n - 1, -1, -1):
-        if columns[c, K_ATOMS] <= room:
-            room -= columns[c, K_ATOMS]
+        if sizes[c] <= capacity:
+            capacity -= sizes[c]
             outside -= 1
             for j in range(c, outside):
-                _swap(columns, j, j + 1)
-                _swap(seen, j, j + 1)
+                _swap(vertices, sizes, counts, j)
     return outside
 
 
 @njit(cache=True, nogil=True)
-def _swap(rows: Any, i: int, j: int) -> None:
-    for k in range(rows.shape[1]):
-        rows[i, k], rows[j, k] = rows[j, k], rows[i, k]
+def _swap(vertices: Int64Array, sizes: Int64Array, counts: Int64Array, i: int) -> None:
+    """Exchange columns ``i`` and ``i + 1``. Arrays as in :func:`_break_up`, all written."""
+    sizes[i], sizes[i + 1] = sizes[i + 1], sizes[i]
+    for a in range(ATOMS):
+        vertices[i, a], vertices[i + 1, a] = vertices[i + 1, a], vertices[i, a]
+    for p in range(PATTERNS):
+        counts[i, p], counts[i + 1, p] = counts[i + 1, p], counts[i, p]
 
 
 @njit(cache=True, nogil=True)
-def _digits(m: int, digit: Any, seen: Any) -> int:
-    """Numbers the patterns of a column of ``m`` vertices; how many digits. The first digits are those that decide whether all can be hit.
+def _number_digits(size: int, digits: Int64Array, counts: Int64Array) -> int:
+    """Number the patterns of a column of ``size`` vertices that occur, and count them.
 
-    An edge that has nothing in a column stays whatever is chosen there. Without such edges, any choice (never all of the
-    column) leaves one vertex, and so the edges that have just that vertex.
+    ``digits``: ``int64[PATTERNS]``, written. ``counts``: ``int64[PATTERNS]``, the edges with each pattern. The first digits are those that
+    decide whether all edges can be hit. An edge that has nothing in a column stays whatever is chosen there. Without such edges, any
+    choice (never all of the column) leaves one vertex, and so the edges that have just that vertex.
     """
     n = 0
-    for p in range(1 << m):
-        digit[p] = -1
-    if m == 1 or seen[0] > 0:
-        digit[0], n = 0, 1
-    for a in range(m):
-        if m == 1 or seen[0] == 0 or seen[1 << a] > 0:
-            digit[1 << a] = n
+    for p in range(1 << size):
+        digits[p] = -1
+    if size == 1 or counts[0] > 0:
+        digits[0], n = 0, 1
+    for a in range(size):
+        if size == 1 or counts[0] == 0 or counts[1 << a] > 0:
+            digits[1 << a] = n
             n += 1
-    for p in range(1 << m):
-        if digit[p] < 0 and seen[p] > 0:
-            digit[p] = n
+    for p in range(1 << size):
+        if digits[p] < 0 and counts[p] > 0:
+            digits[p] = n
             n += 1
     return n
 
 
 @njit(cache=True, nogil=True)
-def _choices(column: Any, digit: Any, exchange: Any, choices: Any, choice_sets: Any) -> int:
-    """What can be chosen of a column (of a forbidden one not all), and which digits that keeps or leaves critical; how many choices."""
-    m = column[K_ATOMS]
-    image = np.empty(ATOMS, np.int64)  # of each vertex under the symmetry, as a place in the column
-    for a in range(m):
+def _list_choices(vertices: Int64Array, size: int, digits: Int64Array, exchange: Int64Array, choices: RecordArray) -> int:
+    """List what can be chosen of a column (of a forbidden one not all), and count the choices.
+
+    ``vertices``: ``int64[ATOMS]``, of which ``size`` are in use. ``digits``: ``int64[PATTERNS]``. ``exchange``: ``int64[vertices]``, or of
+    length 0. ``choices``: ``CHOICE[PATTERNS]``, written.
+    """
+    image = np.empty(ATOMS, np.int64)  # of each vertex under the symmetry, as a position in the column
+    for a in range(size):
         image[a] = -1
         if len(exchange):
-            for b in range(m):
-                if exchange[column[a]] == column[b]:
+            for b in range(size):
+                if exchange[vertices[a]] == vertices[b]:
                     image[a] = b
     n = 0
-    for chosen in range((1 << m) - (m > 1)):
+    for subset in range((1 << size) - (size > 1)):
         choice = choices[n]
-        vertices = _0
-        choice[C_KEEP], choice[C_CRITICAL], mirror = 0, 0, 0
-        for p in range(1 << m):
-            if digit[p] >= 0 and p & chosen == 0:
-                choice[C_KEEP] |= 1 << digit[p]
-        for a in range(m):
-            if chosen >> a & 1:
-                vertices |= _1 << np.uint64(column[a])
+        chosen = _0
+        kept, members, mirror = 0, 0, 0
+        for p in range(1 << size):
+            if digits[p] >= 0 and p & subset == 0:
+                kept |= 1 << digits[p]
+        for a in range(size):
+            if subset >> a & 1:
+                chosen |= _1 << np.uint64(vertices[a])
                 alone = 0
-                for p in range(1 << m):
-                    if digit[p] >= 0 and p & chosen == 1 << a:
-                        alone |= 1 << digit[p]
-                choice[C_FIRST + choice[C_CRITICAL]] = alone
-                choice[C_CRITICAL] += 1
+                for p in range(1 << size):
+                    if digits[p] >= 0 and p & subset == 1 << a:
+                        alone |= 1 << digits[p]
+                choice.alone_digits[members] = alone
+                members += 1
                 mirror = -1 if mirror < 0 or image[a] < 0 else mirror | 1 << image[a]
-        choice[C_SKIP] = 0 <= mirror < chosen
-        choice[C_SAME] = mirror == chosen or mirror < 0
-        choice_sets[n] = vertices
+        choice.kept_digits, choice.vertices, choice.chosen = kept, members, chosen
+        choice.is_skipped = 0 <= mirror < subset
+        choice.is_symmetric = mirror == subset or mirror < 0
         n += 1
     return n
 
 
 @njit(cache=True, nogil=True)
-def plan(task: Task, depth: int) -> int:
-    """Lays out columns, digits and choices for the box search of a node; words of a bitmap, or 0 if lists are better."""
-    columns = task.columns
-    candidates = task.frame_sets[F_CANDIDATES, depth]
-    n = _columns(task.forbidden, task.frame_sets[F_CHOSEN, depth], candidates, columns)
-    begin, end = task.frames[BASE, depth], task.frames[TOP, depth]
-    most = max(task.numbers[FEW], task.numbers[PER_EDGE] * (end - begin) // 4)
-    size, inside = 1.0, 0
+def plan(state: BranchState, depth: int) -> int:
+    """Lay out columns, digits and choices for the box search of a node. Returns the words of a bitmap, or 0 if lists are better.
+
+    The columns, levels and choices of ``state`` are written.
+    """
+    vertices, sizes, frame, counters = state.column_vertices, state.column_sizes, state.frames[depth], state.counters[0]
+    n = _columns(state.forbidden, frame.chosen, frame.candidates, vertices, sizes)
+    begin, end = frame.edges_begin, frame.edges_end
+    limit = max(counters.short_words, counters.quarter_words * (end - begin) // 4)
+    estimate, inside = 1.0, 0
     for c in range(n - 1, -1, -1):
-        m = columns[c, K_ATOMS]
-        if inside + m <= INNER:
-            inside += m
+        if inside + sizes[c] <= INNER:
+            inside += sizes[c]
         else:
-            size *= max(2, m)
-    if size > most:
+            estimate *= max(2, sizes[c])
+    if estimate > limit:
         return 0
-    seen = np.zeros((count(candidates), PATTERNS), np.int64)
+    counts = np.zeros((count(frame.candidates), PATTERNS), np.int64)
     for i in range(begin, end):
-        edge = task.lists[i]
+        edge = state.edges[i]
         for c in range(n):
-            seen[c, pattern(edge, columns[c])] += 1
-    n = _break_up(columns, n, seen)
-    outside = _arrange(columns, n, seen)
+            counts[c, pattern(edge, vertices[c], sizes[c])] += 1
+    n = _break_up(vertices, sizes, n, counts)
+    outside = _arrange(vertices, sizes, n, counts)
     words = 1
-    task.levels[outside, L_SIZE] = 1
-    for level in range(outside - 1, -1, -1):
-        digits = _digits(columns[level, K_ATOMS], task.digit[level], seen[level])
-        task.levels[level, L_DIGITS], task.levels[level, L_ONLY], task.levels[level, L_SILENT] = digits, -1, 0
-        words *= digits
-        if words > most:
+    state.levels[outside].words = 1
+    for c in range(outside - 1, -1, -1):
+        level = state.levels[c]
+        level.digits, level.only_choice, level.is_silent = _number_digits(sizes[c], state.digits[c], counts[c]), -1, 0
+        words *= level.digits
+        if words > limit:
             return 0
-        task.levels[level, L_SIZE] = words
-        task.levels[level, L_CHOICES] = _choices(
-            columns[level], task.digit[level], task.exchange, task.choices[level], task.choice_sets[level]
-        )
-    task.numbers[COLUMNS], task.numbers[LEVELS] = n, outside
+        level.words = words
+        level.choices = _list_choices(vertices[c], sizes[c], state.digits[c], state.exchange, state.choices[c])
+    counters.columns, counters.levels = n, outside
     return words

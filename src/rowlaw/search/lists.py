@@ -25,48 +25,24 @@ nodes for ``adult``): ``abalone`` 3,912, 0.003; ``uce`` 383,377, 0.22; ``adult``
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.search.boxes import emit, open_boxes, search_boxes
+from rowlaw.search.boxes import open_boxes, search_boxes, write_sets
 from rowlaw.search.layout import plan
-from rowlaw.search.state import (
-    BASE,
-    DEPTH,
-    DONE,
-    F_CANDIDATES,
-    F_CHOSEN,
-    F_REST,
-    F_TODO,
-    F_TRIED,
-    FEW,
-    FOUND,
-    FRESH,
-    GROW_BOXES,
-    GROW_FOUND,
-    GROW_LISTS,
-    LEVEL,
-    NEED,
-    NODES,
-    PAUSED,
-    S_BEGIN,
-    S_END,
-    TOP,
-    U_BEGIN,
-    U_END,
-    WORK,
-    Task,
-    count,
-)
+from rowlaw.search.state import DONE, GROW_BITMAPS, GROW_EDGES, GROW_FOUND, PAUSED, BranchState, count
 
 _0, _1, _ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
+_NOTHING, _MINIMAL, _OPEN = 0, 1, 2  # what is left of a node: no set, just the chosen vertices, or a search
 
 
 @njit(cache=True, nogil=True)
-def _squeeze_steps(mask: Any, steps: Any) -> None:
-    """The six moves that bring the bits under ``mask`` together at the low end (Hacker's Delight, section 7-4)."""
+def _squeeze_steps(mask: np.uint64, steps: Uint64Array) -> None:
+    """Find the six moves that bring the bits under ``mask`` together at the low end (Hacker's Delight, section 7-4).
+
+    ``steps``: ``uint64[6]``, written.
+    """
     to_right = ~mask << _1
     for i in range(6):
         moving = to_right
@@ -78,130 +54,137 @@ def _squeeze_steps(mask: Any, steps: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _squeeze(x: Any, steps: Any) -> Any:
+def _squeeze(word: np.uint64, steps: Uint64Array) -> np.uint64:
+    """Make the moves of :func:`_squeeze_steps` (``steps``: ``uint64[6]``)."""
     for i in range(6):
-        t = x & steps[i]
-        x = (x ^ t) | (t >> (_1 << np.uint64(i)))
-    return x
+        moved = word & steps[i]
+        word = (word ^ moved) | (moved >> (_1 << np.uint64(i)))
+    return word
 
 
 @njit(cache=True, nogil=True)
-def load(edges: Any, chosen: Any, candidates: Any, task: Task) -> None:
-    """Makes the lists of a branch; ``O(edges)``. Vertices are numbered anew: the candidates in order."""
+def load(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, state: BranchState) -> None:
+    """Make the lists of a branch. ``O(edges)``.
+
+    ``edges``: ``uint64[edges, words]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``state`` is written. The vertices of
+    the branch are its candidates, in order.
+    """
     words = edges.shape[1]
     steps = np.empty((words, 6), np.uint64)
     shift = np.empty(words, np.uint64)
-    place = np.zeros(64 * words + 2, np.int64)  # of the list of each chosen vertex; the last is that of uncovered edges
-    last = 64 * words
-    total = 0
+    ends = np.zeros(64 * words + 2, np.int64)  # of the list of each chosen vertex; the last is that of uncovered edges
+    uncovered = 64 * words
+    total = np.int64(0)
     for w in range(words):
         _squeeze_steps(candidates[w], steps[w])
         shift[w] = np.uint64(total)
         total += count(candidates[w])
-    for turn in range(2):
+    for turn in range(2):  # first the sizes of the lists, then the lists
         for i in range(len(edges)):
-            hits, v = 0, last
+            hits, v = 0, uncovered
             for w in range(words):
-                h = edges[i, w] & chosen[w]
-                if h != _0:
-                    hits += count(h)
-                    v = 64 * w + count((h & (~h + _1)) - _1)
+                hit = edges[i, w] & chosen[w]
+                if hit != _0:
+                    hits += count(hit)
+                    v = 64 * w + count((hit & (~hit + _1)) - _1)
             if hits > 1:
                 continue
             if turn == 0:
-                place[v + 1] += 1
+                ends[v + 1] += 1
             else:
                 edge = _0
                 for w in range(words):
                     part = edges[i, w] & candidates[w]
                     if part != _0:
                         edge |= _squeeze(part, steps[w]) << shift[w]
-                task.lists[place[v]] = edge
-                place[v] += 1
+                state.edges[ends[v]] = edge
+                ends[v] += 1
         if turn == 0:
-            for v in range(last + 1):
-                place[v + 1] += place[v]
+            for v in range(uncovered + 1):
+                ends[v + 1] += ends[v]
     segments = 0
-    begin = 0
-    for w in range(words):
-        for b in range(64):
-            v = 64 * w + b
-            if chosen[w] >> np.uint64(b) & _1 != _0:
-                task.segments[0, segments], task.segments[1, segments] = begin, place[v]
-                segments += 1
-            begin = place[v]
-    task.frames[U_BEGIN, 0], task.frames[U_END, 0] = begin, place[last]
-    task.frames[S_BEGIN, 0], task.frames[S_END, 0] = 0, segments
-    task.frames[BASE, 0], task.frames[TOP, 0] = 0, place[last]
-    task.frame_sets[F_CHOSEN, 0] = _0
-    task.frame_sets[F_CANDIDATES, 0] = _ALL >> np.uint64(64 - total) if total > 0 else _0
-    for i in range(FEW):
-        task.numbers[i] = 0
-    task.numbers[FRESH], task.numbers[LEVEL] = 1, -1
+    begin = np.int64(0)
+    for v in range(64 * words):
+        if chosen[v >> 6] >> np.uint64(v & 63) & _1 != _0:
+            state.segments[segments].begin, state.segments[segments].end = begin, ends[v]
+            segments += 1
+        begin = ends[v]
+    frame = state.frames[0]
+    frame.uncovered_begin, frame.uncovered_end = begin, ends[uncovered]
+    frame.segments_begin, frame.segments_end = 0, segments
+    frame.edges_begin, frame.edges_end = 0, ends[uncovered]
+    frame.chosen = _0
+    frame.candidates = _ALL >> np.uint64(64 - total) if total > 0 else _0
+    counters = state.counters[0]
+    counters.depth, counters.found, counters.work, counters.nodes = 0, 0, 0, 0
+    counters.columns, counters.levels, counters.needed = 0, 0, 0
+    counters.is_new, counters.level = 1, -1
 
 
 @njit(cache=True, nogil=True)
-def _reduce(task: Task, depth: int) -> int:
-    """Drops what can be no candidate any more. 0: nothing to find here, 1: the chosen set is minimal, 2: to be searched."""
-    lists, segments = task.lists, task.segments
-    chosen, candidates = task.frame_sets[F_CHOSEN, depth], task.frame_sets[F_CANDIDATES, depth]
-    first = task.frames[S_BEGIN, depth]
+def _reduce(state: BranchState, depth: int) -> int:
+    """Drop vertices that are no candidates any more, and say what is left of the node. Edges and segments of ``state`` are written."""
+    edges, segments, frame = state.edges, state.segments, state.frames[depth]
+    chosen, candidates = frame.chosen, frame.candidates
+    first = frame.segments_begin
     while True:
         left = candidates
         kept = first
-        for s in range(first, task.frames[S_END, depth]):
-            common, free = _ALL, False
-            for i in range(segments[0, s], segments[1, s]):
-                edge = lists[i] & candidates
-                lists[i] = edge
+        for s in range(first, frame.segments_end):
+            common, is_free = _ALL, False
+            for i in range(segments[s].begin, segments[s].end):
+                edge = edges[i] & candidates
+                edges[i] = edge
                 common &= edge
-                free |= edge == _0
-            if free:  # critical for good
+                is_free |= edge == _0
+            if is_free:  # no candidate hits this edge: it stays critical
                 continue
-            if segments[0, s] == segments[1, s]:
-                return 0
-            segments[0, kept], segments[1, kept] = segments[0, s], segments[1, s]
+            if segments[s].begin == segments[s].end:
+                return _NOTHING
+            segments[kept].begin, segments[kept].end = segments[s].begin, segments[s].end
             kept += 1
             left &= ~common
-        task.frames[S_END, depth] = kept
-        if task.frames[U_BEGIN, depth] == task.frames[U_END, depth]:
-            return 1
-        union, lost = _0, False
-        for i in range(task.frames[U_BEGIN, depth], task.frames[U_END, depth]):
-            edge = lists[i] & candidates
-            lists[i] = edge
+        frame.segments_end = kept
+        if frame.uncovered_begin == frame.uncovered_end:
+            return _MINIMAL
+        union, is_lost = _0, False
+        for i in range(frame.uncovered_begin, frame.uncovered_end):
+            edge = edges[i] & candidates
+            edges[i] = edge
             union |= edge
-            lost |= edge == _0
-        if lost:
-            return 0
+            is_lost |= edge == _0
+        if is_lost:
+            return _NOTHING
         left &= union
-        for i in range(len(task.forbidden)):
-            missing = task.forbidden[i] & ~chosen
+        for i in range(len(state.forbidden)):
+            missing = state.forbidden[i] & ~chosen
             if missing & (missing - _1) == _0:
                 left &= ~missing
         if left == candidates:
-            task.frame_sets[F_CANDIDATES, depth] = candidates
-            return 2
+            frame.candidates = candidates
+            return _OPEN
         candidates = left
 
 
 @njit(cache=True, nogil=True)
-def _branch(task: Task, depth: int) -> None:
-    """Chooses the smallest uncovered edge to branch over."""
-    lists, begin, end = task.lists, task.frames[U_BEGIN, depth], task.frames[U_END, depth]
+def _branch(state: BranchState, depth: int) -> None:
+    """Choose the smallest uncovered edge to branch over. The frame of ``state`` is written."""
+    frame = state.frames[depth]
+    begin, end = frame.uncovered_begin, frame.uncovered_end
     if depth == 0:
-        _rare_first(lists[begin:end], task.order)
-    best, fewest = _0, 65
+        _order_by_frequency(state.edges[begin:end], state.order)
+    smallest, fewest = _0, np.int64(65)
     for i in range(begin, end):
-        size = count(lists[i])
+        size = count(state.edges[i])
         if size < fewest:
-            best, fewest = lists[i], size
-    task.frame_sets[F_TODO, depth], task.frame_sets[F_TRIED, depth] = best, _0
-    task.frame_sets[F_REST, depth] = task.frame_sets[F_CANDIDATES, depth] & ~best
+            smallest, fewest = state.edges[i], size
+    frame.untried, frame.tried = smallest, _0
+    frame.others = frame.candidates & ~smallest
 
 
 @njit(cache=True, nogil=True)
-def _rare_first(edges: Any, order: Any) -> None:
+def _order_by_frequency(edges: Uint64Array, order: Int64Array) -> None:
+    """Write the vertices to ``order`` (``int64[vertices]``), those of few ``edges`` (``uint64[edges]``) first."""
     counts = np.zeros(len(order), np.int64)
     for edge in edges:
         for v in range(len(order)):
@@ -215,99 +198,108 @@ def _rare_first(edges: Any, order: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _descend(task: Task, depth: int) -> bool:
-    """Makes the node for the next vertex of the branching edge; the vertices tried before it stay candidates. False: no room."""
-    lists, segments = task.lists, task.segments
-    begin, end = task.frames[U_BEGIN, depth], task.frames[U_END, depth]
-    first, last = task.frames[S_BEGIN, depth], task.frames[S_END, depth]
-    base = top = task.frames[TOP, depth]
-    task.numbers[NEED] = 2 * top - task.frames[BASE, depth]
-    if task.numbers[NEED] > len(lists):
+def _descend(state: BranchState, depth: int) -> bool:
+    """Make the frame for the next vertex of the branching edge; the vertices tried before it stay candidates.
+
+    False if the list of edges of ``state`` is too short, which ``counters.needed`` says.
+    """
+    edges, segments, parent, child = state.edges, state.segments, state.frames[depth], state.frames[depth + 1]
+    begin, end = parent.uncovered_begin, parent.uncovered_end
+    first, last = parent.segments_begin, parent.segments_end
+    top = parent.edges_end
+    child.edges_begin = top
+    state.counters[0].needed = 2 * top - parent.edges_begin
+    if state.counters[0].needed > len(edges):
         return False
     vertex = _0
-    for v in task.order:
+    for v in state.order:
         vertex = _1 << np.uint64(v)
-        if task.frame_sets[F_TODO, depth] & vertex != _0:
+        if parent.untried & vertex != _0:
             break
-    task.frame_sets[F_TODO, depth] ^= vertex
-    candidates = task.frame_sets[F_REST, depth] | task.frame_sets[F_TRIED, depth]
-    task.frame_sets[F_TRIED, depth] |= vertex
+    parent.untried ^= vertex
+    candidates = parent.others | parent.tried
+    parent.tried |= vertex
     new = last
     for s in range(first, last):
-        segments[0, new] = top
-        for i in range(segments[0, s], segments[1, s]):
-            edge = lists[i]
-            lists[top] = edge & candidates
+        segments[new].begin = top
+        for i in range(segments[s].begin, segments[s].end):
+            edge = edges[i]
+            edges[top] = edge & candidates
             top += edge & vertex == _0
-        segments[1, new] = top
+        segments[new].end = top
         new += 1
     # uncovered edges from the near end, critical ones of the new vertex from the far end
     low, high = top, top + end - begin
     for i in range(begin, end):
-        edge = lists[i]
+        edge = edges[i]
         if edge & vertex == _0:
-            lists[low] = edge & candidates
+            edges[low] = edge & candidates
             low += 1
         else:
             high -= 1
-            lists[high] = edge & candidates
-    segments[0, new], segments[1, new] = high, top + end - begin
-    below = depth + 1
-    task.frames[U_BEGIN, below], task.frames[U_END, below] = top, low
-    task.frames[BASE, below], task.frames[TOP, below] = base, top + end - begin
-    task.frames[S_BEGIN, below], task.frames[S_END, below] = last, new + 1
-    task.frame_sets[F_CHOSEN, below] = task.frame_sets[F_CHOSEN, depth] | vertex
-    task.frame_sets[F_CANDIDATES, below] = candidates
+            edges[high] = edge & candidates
+    segments[new].begin, segments[new].end = high, top + end - begin
+    child.uncovered_begin, child.uncovered_end = top, low
+    child.edges_end = top + end - begin
+    child.segments_begin, child.segments_end = last, new + 1
+    child.chosen = parent.chosen | vertex
+    child.candidates = candidates
     return True
 
 
 @njit(cache=True, nogil=True)
-def advance(task: Task, budget: int) -> int:
-    """Goes on with a branch for about ``budget`` words of work. A status ``GROW_...`` asks for a longer array, then call again."""
-    numbers = task.numbers
-    numbers[WORK] = 0
+def advance(state: BranchState, budget: int) -> int:
+    """Continue a branch for about ``budget`` words of work; ``state`` is written.
+
+    Returns a status. ``GROW_...`` asks for a longer array (of ``counters.needed`` elements at least), and for another call.
+    """
+    counters = state.counters[0]
+    counters.work = 0
     while True:
-        if numbers[LEVEL] >= 0:
-            status = search_boxes(task, budget)
+        if counters.level >= 0:
+            status = search_boxes(state, budget)
             if status != DONE:
                 return status
-        depth = numbers[DEPTH]
+        depth = counters.depth
         if depth < 0:
             return DONE
-        if numbers[WORK] > budget:
+        if counters.work > budget:
             return PAUSED
-        if numbers[FOUND] + 64 > len(task.found):
+        if counters.found + 64 > len(state.found):
             return GROW_FOUND
-        if not numbers[FRESH]:
-            if task.frame_sets[F_TODO, depth] == _0:
-                numbers[DEPTH] = depth - 1
-            elif _descend(task, depth):
-                numbers[DEPTH], numbers[FRESH] = depth + 1, 1
+        frame = state.frames[depth]
+        if not counters.is_new:
+            if frame.untried == _0:
+                counters.depth = depth - 1
+            elif _descend(state, depth):
+                counters.depth, counters.is_new = depth + 1, 1
             else:
-                return GROW_LISTS
+                return GROW_EDGES
             continue
-        numbers[WORK] += 4 * (task.frames[U_END, depth] - task.frames[U_BEGIN, depth] + len(task.forbidden)) + 64
-        verdict = _reduce(task, depth)
-        if verdict == 2:
-            words = plan(task, depth)
+        counters.work += 4 * (frame.uncovered_end - frame.uncovered_begin + len(state.forbidden)) + 64
+        verdict = _reduce(state, depth)
+        if verdict == _OPEN:
+            words = plan(state, depth)
             if words == 0:
-                _branch(task, depth)
-                numbers[FRESH], numbers[NODES] = 0, numbers[NODES] + 1
+                _branch(state, depth)
+                counters.is_new, counters.nodes = 0, counters.nodes + 1
                 continue
-            arrays = task.frames[S_END, depth] - task.frames[S_BEGIN, depth] + 1
-            numbers[NEED] = words * arrays
-            if numbers[NEED] > len(task.boxes) or words > len(task.unless):
-                return GROW_BOXES
-            open_boxes(task, depth, words)
-        elif verdict == 1:
-            task.inside[0] = _0
-            emit(task.numbers, task.found, task.inside, task.forbidden, task.frame_sets[F_CHOSEN, depth], _1)
-        numbers[DEPTH], numbers[FRESH] = depth - 1, 0
+            counters.needed = words * (frame.segments_end - frame.segments_begin + 1)
+            if counters.needed > len(state.bitmaps) or words > len(state.undecided):
+                return GROW_BITMAPS
+            open_boxes(state, depth, words)
+        elif verdict == _MINIMAL:
+            state.inner_sets[0] = _0
+            write_sets(state, frame.chosen, _1)
+        counters.depth, counters.is_new = depth - 1, 0
 
 
 @njit(cache=True, nogil=True)
-def name(found: Any, chosen: Any, candidates: Any, out: Any) -> None:
-    """Local sets of a branch as sets of all vertices."""
+def rename(local: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, out: Uint64Array) -> None:
+    """Write sets of a branch as sets of all vertices.
+
+    ``local``: ``uint64[sets]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``out``: ``uint64[sets, words]``, written.
+    """
     words = len(chosen)
     vertices = np.empty(64, np.int64)
     n = 0
@@ -315,10 +307,9 @@ def name(found: Any, chosen: Any, candidates: Any, out: Any) -> None:
         if candidates[v // 64] >> np.uint64(v % 64) & _1 != _0:
             vertices[n] = v
             n += 1
-    for i in range(len(found)):
+    for i in range(len(local)):
         for w in range(words):
             out[i, w] = chosen[w]
-        x = found[i]
         for k in range(n):
             v = vertices[k]
-            out[i, v >> 6] |= (x >> np.uint64(k) & _1) << np.uint64(v & 63)
+            out[i, v >> 6] |= (local[i] >> np.uint64(k) & _1) << np.uint64(v & 63)
