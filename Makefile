@@ -32,10 +32,9 @@ $(DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
-# The first run compiles the kernels, which takes longer than the demo itself.
+# Compiling the kernels takes longer than the demo itself.
 $(WARM): $(READY)
-	@echo "compiling kernels, once"
-	@$(BIN)/rowlaw demo --folder $(VENV)/demo >/dev/null
+	@$(BIN)/rowlaw warm
 	@touch $@
 
 demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a law that ends, a report

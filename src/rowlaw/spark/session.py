@@ -116,10 +116,7 @@ def _new(master: str, *, short: bool = False) -> SparkSession:
         return _connect(master)
     if _by_connect() or "PYSPARK_GATEWAY_PORT" in os.environ:  # the latter is set by spark-submit, which has the settings already
         return SparkSession.builder.getOrCreate()
-    java = find_java()
-    started = start(master, cds.options(java), short=short)
-    cds.make_later(java)
-    return started
+    return start(master, cds.options(find_java()), short=short)
 
 
 def _connect(url: str) -> SparkSession:
