@@ -46,7 +46,7 @@ test: $(READY) ## Run all tests
 
 # Only a full run is what the page shows.
 torture: $(READY) ## Try to break it, for about twenty minutes: make torture MINUTES=2 (docs/torture.md)
-	$(BIN)/python -m tests.torture --minutes $(MINUTES) --out $(if $(filter $(MINUTES),$(FULL)),benchmarks/results/torture.json,$(VENV)/torture.json)
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) --out $(if $(filter $(MINUTES),$(FULL)),benchmarks/results/summary.json,$(VENV)/torture.json)
 
 lint: $(READY) ## Check style and types
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """Figures where people read them: ``python -m benchmarks.pages`` writes the measured tables and pictures into the pages of ``docs/``.
 
-A page has a mark, ``<!-- summary -->``; what stands between it and ``<!-- /summary -->`` is written here, from the raw results in
-``benchmarks/results``. ``make bench`` does this after measuring. The pages and pictures are committed; raw results need not be.
+A page has a mark, ``<!-- summary -->``; what stands between it and ``<!-- /summary -->`` is written here, from the results in
+``benchmarks/results/summary.json``. ``make bench`` does this after measuring. The pages, the pictures in docs/ and this file are committed.
 """
 
 from __future__ import annotations
