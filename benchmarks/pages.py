@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks.documents import RESULTS
+from benchmarks.plots import draw
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = Path("pictures") / "benchmarks"
@@ -84,5 +85,6 @@ def _with_pictures(content: str, page: Path, docs: Path) -> str:
 
 
 if __name__ == "__main__":
+    draw(RESULTS)
     for one in write():
         print(one)

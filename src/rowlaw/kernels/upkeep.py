@@ -48,7 +48,7 @@ class Comparing(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _start(signature: Uint64Array, mask: np.int64) -> np.int64:
-    """Give the first position of a signature (``uint64[words]``) in a hash table."""
+    """Give the first position of a ``signature`` (``uint64[words]``) in a hash table."""
     h = _u64(0)
     for w in range(len(signature)):
         h = (h ^ (h >> _u64(29)) ^ signature[w]) * _MIX
@@ -57,7 +57,7 @@ def _start(signature: Uint64Array, mask: np.int64) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def _fill(table: Int32Array, signatures: Uint64Array, used: int) -> None:
-    """Fill an empty table (``int32[positions]``, written) with the first ``used`` ``signatures``
+    """Fill an empty ``table`` (``int32[positions]``, written) with the first ``used`` ``signatures``
     (``uint64[capacity, words]``)."""
     mask = np.int64(len(table) - 1)
     for k in range(used):

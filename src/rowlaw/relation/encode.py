@@ -121,11 +121,11 @@ def encode(
         parts = read(source, scratch, workers, shared, stop)  # type: ignore[arg-type]
         rows = sum(part.rows for part in parts[0])
         if rows > MOST_ROWS:
-            raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")
+            raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")  # noqa: TRY301 - cleaned up below
         columns = _merge_columns(source, parts, rows, home, workers if shared else DriverThreads(), stop)
         relation = Relation(home, rows, columns, row_id=ids, owned=folder is None, skipped=source.skipped)
         _check_row_id(relation)
-        return relation
+        return relation  # noqa: TRY300 - what was written is removed if any line above fails
     except BaseException as error:
         if folder is None:
             shutil.rmtree(home, ignore_errors=True)

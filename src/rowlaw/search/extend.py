@@ -239,7 +239,10 @@ def _next_missed(hit: Uint64Array, more: Uint64Array, first: int, edges: int) ->
 
 @njit(cache=True, nogil=True)
 def _critical(once: Uint64Array, twice: Uint64Array, stage: int, out: Uint64Array) -> None:
-    """Write the edges before ``stage`` that are hit in one vertex only to ``out``, as a bitmap. All arrays are ``uint64[lanes]``."""
+    """Write the edges before ``stage`` that are hit in one vertex only to ``out``, as a bitmap.
+
+    ``once``, ``twice``, ``out`` (written): ``uint64[lanes]``.
+    """
     lanes = (stage + 63) >> 6
     for lane in range(lanes):
         out[lane] = once[lane] & ~twice[lane]
