@@ -238,7 +238,7 @@ def test_ctrl_c_gives_what_is_proven(monkeypatch):
         return usual(*arguments)
 
     monkeypatch.setattr(denial, "searched", searched)
-    for seconds in (1, 4, 16):  # of work, after which something is proven
+    for seconds in (1, 4, 16):  # noqa: B007 - of work, after which something is proven; press uses it
         found = rowlaw.discover(table, kinds=["dc"], cross=False, top=40, progress=False)
         assert found.partial
         if len(found):

@@ -29,7 +29,8 @@ RULES = (
 
 
 def run(*, spark: bool, quiet: bool) -> None:
-    """Compile the kernels of discovery, checks and upkeep by using them; then make the class archive that lets Java start faster."""
+    """Compile the kernels of discovery, checks and upkeep by using them; then make the class archive that lets Java
+    start faster."""
     progress = Progress(quiet=quiet)
     table = story("staff").table
     with progress.phase("compile the kernels of discovery"):

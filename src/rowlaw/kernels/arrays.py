@@ -1,7 +1,8 @@
-"""Names for the arrays of kernels, by the type of their elements. The docstring of a kernel says what shape each array has.
+"""Names for the arrays of kernels, by the type of their elements. The docstring of a kernel says what shape each array
+has.
 
-In docstrings ``int32[rows, 2]`` is an array of two dimensions with elements of type ``int32``. An array is only read unless the docstring
-says that it is written.
+In docstrings ``int32[rows, 2]`` is an array of two dimensions with elements of type ``int32``. An array is only read
+unless the docstring says that it is written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Chains: rows in an order in which two values both rise. IncDC's indexes for two inequalities (sections 5 and 6), as sorted arrays.
+"""Chains: rows in an order in which two values both rise. IncDC's indexes for two inequalities (sections 5 and 6), as
+sorted arrays.
 
-A row is a point ``(x, y)``, turned so that both coordinates rise along a chain. Points lie chain after chain, ``starts`` says where
-chains begin.
+A row is a point ``(x, y)``, turned so that both coordinates rise along a chain. Points lie chain after chain,
+``starts`` says where chains begin.
 """
 
 from __future__ import annotations

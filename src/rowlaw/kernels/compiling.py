@@ -19,10 +19,11 @@ from rowlaw.progress import compiling
 
 
 class _QuickCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one function. Numba calls it with its compiler lock held: first to load, and to save what had to be compiled."""
+    """Numba's cache of one function. Numba calls it with its compiler lock held: first to load, and to save what had to
+    be compiled."""
 
-    # FunctionCache and its method _load_overload are not part of Numba's documented interface. They stay because a check
-    # of three rules takes 1.73 s of processor time with load_overload below, and 1.91 s with Numba's, which first
+    # FunctionCache and its method _load_overload are not part of Numba's documented interface. They stay because a
+    # check of three rules takes 1.73 s of processor time with load_overload below, and 1.91 s with Numba's, which first
     # refreshes the tables of the compiler.
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)  # the memory manager that compiled code calls

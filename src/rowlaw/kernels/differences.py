@@ -1,9 +1,9 @@
 """Difference sets: the columns in which two rows differ, and for which questions that speaks.
 
-Sets of columns are words of bits. A *table* has an entry for each distinct difference set, with *facts* in words: word 0 is 1 (it
-speaks about keys); then the columns in which both rows have a value and these differ (about functional dependencies to
-such a column); then, if order is asked for, for each column ``a`` the columns ``b > a`` that run against it, and for each column
-``a`` those that run with it.
+Sets of columns are words of bits. A *table* has an entry for each distinct difference set, with *facts* in words: word
+0 is 1 (it speaks about keys); then the columns in which both rows have a value and these differ (about functional
+dependencies to such a column); then, if order is asked for, for each column ``a`` the columns ``b > a`` that run
+against it, and for each column ``a`` those that run with it.
 """
 
 from __future__ import annotations

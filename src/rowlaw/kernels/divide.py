@@ -1,12 +1,13 @@
 """Listing the pairs that satisfy several comparisons at once, by divide and conquer.
 
-A *node* is a set of rows ``s``, a set of rows ``t``, and the comparisons that are not yet known to hold for all their pairs (the open
-ones). Splitting both sides at a value of an open comparison gives smaller nodes, and one in which that comparison always holds. A node
-without open comparisons is a group: every ``s`` of it with every ``t`` of it. Nodes with few pairs are compared pair by pair.
+A *node* is a set of rows ``s``, a set of rows ``t``, and the comparisons that are not yet known to hold for all their
+pairs (the open ones). Splitting both sides at a value of an open comparison gives smaller nodes, and one in which that
+comparison always holds. A node without open comparisons is a group: every ``s`` of it with every ``t`` of it. Nodes
+with few pairs are compared pair by pair.
 
-Nodes wait on a stack; their rows and coordinates lie in two *arenas*, one for each side: int32 arrays of shape (1 + comparisons, capacity),
-row ids in line 0, coordinates of comparison ``c`` in line ``c + 1``. A call ends when its output is full or when it has done a given
-amount of work; the next call continues with the same stack and arenas.
+Nodes wait on a stack; their rows and coordinates lie in two *arenas*, one for each side: int32 arrays of shape (1 +
+comparisons, capacity), row ids in line 0, coordinates of comparison ``c`` in line ``c + 1``. A call ends when its
+output is full or when it has done a given amount of work; the next call continues with the same stack and arenas.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ def divide(
     and group for the next call.
     """
     comparisons = len(kinds)
-    s_bounds, t_bounds = np.zeros((2, comparisons), np.int32), np.zeros((2, comparisons), np.int32)  # the least, the greatest coordinate
+    # the least, the greatest coordinate
+    s_bounds, t_bounds = np.zeros((2, comparisons), np.int32), np.zeros((2, comparisons), np.int32)
     s_out, t_out = np.empty(1024, np.int32), np.empty(1024, np.int32)
     s_ends, t_ends = np.empty(256, np.int64), np.empty(256, np.int64)
     keep, places = np.empty(1024, np.uint8), np.empty((2, 1024), np.int32)

@@ -1,8 +1,10 @@
-"""Rows that agree on sets of columns, many sets one after the other: position list intersection along a stack of partitions.
+"""Rows that agree on sets of columns, many sets one after the other: position list intersection along a stack of
+partitions.
 
-A partition holds, group after group, the rows that agree on some columns; rows that agree with no other one are left out. The sets come in
-an order in which neighbours begin with the same columns, so that a set is cut from the partition of what it has in common with the one
-before it. After two or three columns of many values few rows are left, and a set costs microseconds whatever the size of the table.
+A partition holds, group after group, the rows that agree on some columns; rows that agree with no other one are left
+out. The sets come in an order in which neighbours begin with the same columns, so that a set is cut from the partition
+of what it has in common with the one before it. After two or three columns of many values few rows are left, and a set
+costs microseconds whatever the size of the table.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """What pairs of rows say: comparing rows in tiles and counting the distinct outcomes.
 
-A *signature* holds the code of an outcome (two bits, :mod:`rowlaw.rules.outcomes`) for each slot; 32 slots to a ``uint64``. A
-*table* of signatures is an open-addressing hash table, ``uint64[capacity, words + 1]``, whose last column counts (0: the place is free).
+Signatures and their table are those of :mod:`rowlaw.kernels.signatures`.
 
-Two tiles of rows are compared one row against many, slot by slot, in 16-bit lanes. Ranges of the tiles' codes say which outcomes of a
-slot can occur at all: slots with one possible outcome are left out, the others become digits of a small mixed-radix number, which
-addresses a counter. Only when the digits are too many are signatures hashed pair by pair.
+Two tiles of rows are compared one row against many, slot by slot, in 16-bit lanes. Ranges of the tiles' codes say which
+outcomes of a slot can occur at all: slots with one possible outcome are left out, the others become digits of a small
+mixed-radix number, which addresses a counter. Only when the digits are too many are signatures hashed pair by pair.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import numpy as np
 
 from rowlaw.kernels.arrays import BoolArray, Int16Array, Int32Array, Int64Array, Uint8Array, Uint16Array, Uint32Array, Uint64Array
 from rowlaw.kernels.compiling import njit
+from rowlaw.kernels.signatures import SLOTS, add, entries, grown, new_table
 from rowlaw.rules.outcomes import (
     CODE_BITS,
-    CODE_MASK,
     CODES,
     DIFFERENT_CODE,
     EQUAL_CODE,
@@ -27,7 +26,6 @@ from rowlaw.rules.outcomes import (
     UNKNOWN_CODE,
 )
 
-SLOTS = 32  # slots to a word of a signature
 NARROW = 1 << 15  # codes below this are compared in 16-bit lanes
 _PIECE = 1 << 16  # values of one 16-bit lane
 DIRECT = 1 << 20  # counters addressed directly: two sets of them are 8 MiB, of which few are touched
@@ -36,67 +34,6 @@ _NOTHING = (1 << 31) - 1
 
 _u16, _u32, _u64 = np.uint16, np.uint32, np.uint64
 _MIX = _u64(0x9E3779B97F4A7C15)
-
-
-@njit(cache=True, nogil=True)
-def new_table(capacity: int, words: int) -> Uint64Array:
-    """Make an empty table of signatures: ``uint64[capacity, words + 1]``; the capacity is a power of two."""
-    return np.zeros((capacity, words + 1), np.uint64)
-
-
-@njit(cache=True, nogil=True)
-def grown(table: Uint64Array) -> Uint64Array:
-    """Copy a table (``table``: ``uint64[capacity, words + 1]``) to one of twice its capacity."""
-    words = table.shape[1] - 1
-    larger = np.zeros((2 * len(table), words + 1), np.uint64)
-    for i in range(len(table)):
-        if table[i, words]:
-            add(larger, table[i], table[i, words])
-    return larger
-
-
-@njit(cache=True, nogil=True)
-def add(table: Uint64Array, signature: Uint64Array, count: np.uint64) -> int:
-    """Count a signature. Returns 1 if it is new, else 0. The table must have a free position.
-
-    ``table``: ``uint64[capacity, words + 1]``, written. ``signature``: ``uint64[words]``, or longer.
-    """
-    words = table.shape[1] - 1
-    h = _u64(0)
-    for w in range(words):
-        h = (h ^ (h >> _u64(29)) ^ signature[w]) * _MIX
-    mask = np.int64(len(table) - 1)
-    i = np.int64(h >> _u64(32)) & mask
-    while table[i, words]:
-        same = True
-        for w in range(words):
-            same &= table[i, w] == signature[w]
-        if same:
-            table[i, words] += count
-            return 0
-        i = (i + 1) & mask
-    for w in range(words):
-        table[i, w] = signature[w]
-    table[i, words] = count
-    return 1
-
-
-@njit(cache=True, nogil=True)
-def entries(table: Uint64Array, used: int) -> Any:
-    """List the signatures of a table (``uint64[used, words]``) and their counts (``int64[used]``), in no order.
-
-    ``table``: ``uint64[capacity, words + 1]``.
-    """
-    words = table.shape[1] - 1
-    signatures, counts = np.empty((used, words), np.uint64), np.empty(used, np.int64)
-    n = 0
-    for i in range(len(table)):
-        if table[i, words]:
-            for w in range(words):
-                signatures[n, w] = table[i, w]
-            counts[n] = np.int64(table[i, words])
-            n += 1
-    return signatures, counts
 
 
 @njit(cache=True, nogil=True)
@@ -324,11 +261,8 @@ def _count_direct(lanes: Uint16Array, n: int, first: int, counts: Uint32Array) -
 
 @njit(cache=True, nogil=True)
 def _count_weighted(lanes: Uint16Array, n: int, first: int, weight: int, weights: Int64Array, counts: Uint64Array) -> None:
-    """Count the numbers of ``n`` pairs, each as often as its rows occur.
-
-    ``lanes``: ``uint16[pieces, tile]``; the second piece counts ``first`` each. ``weights``: ``int64[n]``.
-    ``counts``: ``uint64[numbers]``, written.
-    """
+    """Count as :func:`_count_direct`, each pair as often as its rows occur (``weights``: ``int64[n]``); ``counts`` is
+    ``uint64[numbers]``."""
     low, high = lanes[0], lanes[len(lanes) - 1]
     step = first if len(lanes) > 1 else 0
     for j in range(n):
@@ -355,11 +289,7 @@ def _count_hashed(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, w
 
 @njit(cache=True, nogil=True)
 def _count_hashed_word(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array) -> int:
-    """Count as :func:`_count_hashed`, for signatures of one word.
-
-    ``lanes``: ``uint16[pieces, tile]``. ``fixed``: ``uint64[1]``. ``weights``: ``int64[n]``. ``table``:
-    ``uint64[capacity, 2]``, written.
-    """
+    """Count as :func:`_count_hashed`, for signatures of one word."""
     new, mask = 0, np.int64(len(table) - 1)
     for j in range(n):
         signature = fixed[0]
@@ -517,64 +447,3 @@ def count_tiles(
             high_bits, _ = _spread(active[cut:], radix[cut:], digit, possible, words, most)
             table, used = _flush(both, weighted, plain, low_bits, high_bits, fixed, table, used)
     return entries(table, used)
-
-
-@njit(cache=True, nogil=True)
-def signatures_of(
-    columns: Int32Array,
-    left: Int64Array,
-    right: Int64Array,
-    ordered: BoolArray,
-    nulls: bool,
-    s_rows: Int64Array,
-    t_rows: Int64Array,
-    out: Uint64Array,
-) -> None:
-    """Write the signatures of given pairs of rows.
-
-    ``columns``: ``int32[columns, rows]``. ``left``, ``right``: ``int64[slots]``, the columns compared. ``ordered``:
-    ``bool[slots]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``out``: ``uint64[pairs, words]``, 0 before, written.
-    """
-    for c in range(len(left)):
-        a, b = columns[left[c]], columns[right[c]]
-        greater = _u64(HIGHER_CODE) if ordered[c] else _u64(DIFFERENT_CODE)
-        shift, word = _u64(CODE_BITS * (c % SLOTS)), c // SLOTS
-        for i in range(len(s_rows)):
-            x, y = a[s_rows[i]], b[t_rows[i]]
-            bits = _u64(EQUAL_CODE)
-            if nulls and (x < 0 or y < 0):
-                bits = _u64(UNKNOWN_CODE)
-            elif x < y:
-                bits = _u64(LOWER_CODE)
-            elif x > y:
-                bits = greater
-            out[i, word] |= bits << shift
-
-
-@njit(cache=True, nogil=True)
-def reversed_signature(signature: Uint64Array, mirror: Int64Array, swapped: BoolArray, out: Uint64Array) -> None:
-    """Write the signature with ``s`` and ``t`` exchanged.
-
-    ``signature``: ``uint64[words]``. ``mirror``: ``int64[slots]``, the slot that each becomes. ``swapped``:
-    ``bool[slots]``, whether the two bits of its code change places (see :class:`rowlaw.rules.outcomes.Outcome`).
-    ``out``: ``uint64[words]``, written.
-    """
-    for w in range(len(out)):
-        out[w] = _u64(0)
-    for c in range(len(mirror)):
-        m = mirror[c]
-        bits = signature[m // SLOTS] >> _u64(CODE_BITS * (m % SLOTS)) & _u64(CODE_MASK)
-        if swapped[c]:
-            bits = bits >> _u64(1) | (bits & _u64(1)) << _u64(1)
-        out[c // SLOTS] |= bits << _u64(CODE_BITS * (c % SLOTS))
-
-
-@njit(cache=True, nogil=True)
-def reverse(signatures: Uint64Array, mirror: Int64Array, swapped: BoolArray, out: Uint64Array) -> None:
-    """Write signatures with ``s`` and ``t`` exchanged.
-
-    ``signatures``, ``out`` (written): ``uint64[n, words]``. ``mirror``: ``int64[slots]``, ``swapped``:
-    ``bool[slots]``, as in :func:`reversed_signature`.
-    """
-    for i in range(len(signatures)):
-        reversed_signature(signatures[i], mirror, swapped, out[i])

@@ -1,8 +1,9 @@
 """Violations of a rule by rows that come and go, counted against distinct rows with weights.
 
-The rows of a table are folded: rows with the same values in the columns that a rule compares are one *tuple* with a weight, the count of
-living rows like it. Tuples are found by an open-addressing table, and linked by the values of the columns that the rule asks to be equal:
-once as ``s`` and once as ``t``, because a rule may ask ``s.A = t.B``. A row that comes or goes is compared with its group only.
+The rows of a table are folded: rows with the same values in the columns that a rule compares are one *tuple* with a
+weight, the count of living rows like it. Tuples are found by an open-addressing table, and linked by the values of the
+columns that the rule asks to be equal: once as ``s`` and once as ``t``, because a rule may ask ``s.A = t.B``. A row
+that comes or goes is compared with its group only.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ _MIX = _u64(0x9E3779B97F4A7C15)
 class Folded(NamedTuple):
     """The arrays of a folded table, with room for more tuples; all of them are written.
 
-    ``tuples``: ``int32[room, fields]``, labels, null below 0. ``weights``: ``int32[room]``. ``rows``: ``int32[room]``, a row of each tuple,
-    or -1. ``table``: ``int32[slots]``, tuple + 1, 0 where free. ``s_table``, ``t_table``: ``int32[slots]``, the latest tuple + 1 of each
-    group; ``s_next``, ``t_next``: ``int32[room]``, the tuple before it in its group, or -1. ``used``: ``int64[1]``, tuples in use.
+    ``tuples``: ``int32[room, fields]``, labels, null below 0. ``weights``: ``int32[room]``. ``rows``: ``int32[room]``,
+    a row of each tuple, or -1. ``table``: ``int32[slots]``, tuple + 1, 0 where free. ``s_table``, ``t_table``:
+    ``int32[slots]``, the latest tuple + 1 of each group; ``s_next``, ``t_next``: ``int32[room]``, the tuple before it
+    in its group, or -1. ``used``: ``int64[1]``, tuples in use.
     """
 
     tuples: np.ndarray
@@ -39,8 +41,9 @@ class Folded(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What a rule compares, as fields of a tuple: field ``left[j]`` of ``s`` with ``right[j]`` of ``t``, where ``accepted[j]`` are the
-    outcomes that break the rule. The first ``equal[0]`` comparisons are equalities. ``unknown[0]``: no comparison with null is true."""
+    """What a rule compares, as fields of a tuple: field ``left[j]`` of ``s`` with ``right[j]`` of ``t``, where
+    ``accepted[j]`` are the outcomes that break the rule. The first ``equal[0]`` comparisons are equalities.
+    ``unknown[0]``: no comparison with null is true."""
 
     left: np.ndarray
     right: np.ndarray

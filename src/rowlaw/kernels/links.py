@@ -1,7 +1,8 @@
 """Rows linked by the values they share, and the pairs that links lead to.
 
-Rows that agree on some columns are linked, the latest first: ``following[row]`` is the row before it with the same values (-1: none, -2:
-the row is not in the index), and an open-addressing table (row + 1) finds the latest row of each group.
+Rows that agree on some columns are linked, the latest first: ``following[row]`` is the row before it with the same
+values (-1: none, -2: the row is not in the index), and an open-addressing table (row + 1) finds the latest row of each
+group.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def move_groups(cells: Int32Array, columns: Int64Array, table: Int32Array, large
             larger[i] = entry
 
 
-# Pairs are found a block at a time and seen then: a loop that also changes the ledger counts references to its arrays with every pair,
-# which takes longer than finding it. ``begin`` is where to go on.
+# Pairs are found a block at a time and seen then: a loop that also changes the ledger counts references to its arrays
+# with every pair, which takes longer than finding it. ``begin`` is where to go on.
 
 
 @njit(cache=True, nogil=True)

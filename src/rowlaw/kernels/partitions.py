@@ -1,7 +1,9 @@
-"""Stripped partitions: groups of at least two rows that agree on some columns, refined column by column, and what breaks within them.
+"""Stripped partitions: groups of at least two rows that agree on some columns, refined column by column, and what
+breaks within them.
 
-A partition is ``rows`` laid out group after group; ``starts`` says where each group begins, and the end. With ``unknown`` a row whose
-code is negative (null) agrees with none. ``place`` is room to work in, a counter for each code and null: all zero before and after.
+A partition is ``rows`` laid out group after group; ``starts`` says where each group begins, and the end. With
+``unknown`` a row whose code is negative (null) agrees with none. ``place`` is room to work in, a counter for each code
+and null: all zero before and after.
 """
 
 from __future__ import annotations

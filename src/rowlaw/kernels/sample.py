@@ -1,9 +1,9 @@
 """Pairs of rows given one by one, as samples are.
 
-A row is *packed* into few words, a field for each slot: the code, a guard bit above it, and above that a bit for null where null
-is unknown. One subtraction compares all fields of a word: a guard bit survives it where the minuend is not below. The surviving
-bits are the *key* of a pair (``KEY`` in :mod:`rowlaw.rules.outcomes`), as good as a signature (see :mod:`rowlaw.kernels.evidence`) and
-quicker to come by.
+A row is *packed* into few words, a field for each slot: the code, a guard bit above it, and above that a bit for null
+where null is unknown. One subtraction compares all fields of a word: a guard bit survives it where the minuend is not
+below. The surviving bits are the *key* of a pair (``KEY`` in :mod:`rowlaw.rules.outcomes`), as good as a signature (see
+:mod:`rowlaw.kernels.signatures`) and quicker to come by.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.evidence import SLOTS, add, grown, reversed_signature
+from rowlaw.kernels.signatures import SLOTS, add, grown, reversed_signature
 from rowlaw.rules.outcomes import CODE_BITS, DIFFERENT_CODE, HIGHER_CODE, LOWER_CODE, NULL, UNKNOWN_CODE
 
 _u64 = np.uint64
@@ -60,7 +60,7 @@ def note(found: Uint64Array, used: int, signatures: Uint64Array, mirror: Int64Ar
     its entries.
 
     ``found``: ``uint64[capacity, words + 1]``, written. ``signatures``: ``uint64[n, words]``. ``mirror``:
-    ``int64[slots]``, ``swapped``: ``bool[slots]``, as in :func:`rowlaw.kernels.evidence.reversed_signature`.
+    ``int64[slots]``, ``swapped``: ``bool[slots]``, as in :func:`rowlaw.kernels.signatures.reversed_signature`.
     """
     other = np.empty(signatures.shape[1], np.uint64)
     for i in range(len(signatures)):

@@ -1,8 +1,9 @@
 """What the pairs of a batch say: signatures, and where they stand in a ledger that grows.
 
-*Cells* are the labels of a table, row after row (``int32[rows, columns]``, null -1): a pair of rows is two cache lines. A *signature* is
-written as in :mod:`rowlaw.kernels.evidence`. A ledger finds signatures by an open-addressing ``table`` (``int32``: place + 1, 0 is
-free); for each it counts the pairs seen (``tally``) and keeps the first few of them (``pairs``, of which ``held`` are in use).
+*Cells* are the labels of a table, row after row (``int32[rows, columns]``, null -1): a pair of rows is two cache lines.
+A *signature* is written as in :mod:`rowlaw.kernels.signatures`. A ledger finds signatures by an open-addressing
+``table`` (``int32``: place + 1, 0 is free); for each it counts the pairs seen (``tally``) and keeps the first few of
+them (``pairs``, of which ``held`` are in use).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from rowlaw.kernels import evidence
 from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint16Array, Uint32Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.evidence import SLOTS
+from rowlaw.kernels.signatures import SLOTS
 from rowlaw.rules.outcomes import CODES, LOWER_CODE, UNKNOWN_CODE
 
 BLOCK = 1024  # pairs compared at a time, before room is looked at
@@ -35,8 +36,8 @@ class Pages(NamedTuple):
 
 
 class Comparing(NamedTuple):
-    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, the code of *higher*, and where in a word.
-    ``straight[0]``: slot number c compares column c with itself; ``unknown[0]``: nulls are unknown."""
+    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, the code of *higher*, and where in a
+    word. ``straight[0]``: slot number c compares column c with itself; ``unknown[0]``: nulls are unknown."""
 
     left: np.ndarray
     right: np.ndarray
@@ -191,7 +192,7 @@ def _counted(table: Uint64Array, pairs: Int32Array, signature: Uint64Array, coun
     """Count a signature in a table; the first pair is kept. Returns 1 if it is new, else 0.
 
     ``table``: ``uint64[positions, words + 1]``, whose last column counts, and ``pairs``: ``int32[positions, 2]``, a
-    pair of each; both are written. ``signature``: ``uint64[words]``. As :func:`rowlaw.kernels.evidence.add`, which
+    pair of each; both are written. ``signature``: ``uint64[words]``. As :func:`rowlaw.kernels.signatures.add`, which
     cannot say where. One function for the search in both is not inlined, and adding would take half as long again.
     """
     words = table.shape[1] - 1
@@ -230,8 +231,9 @@ def _larger(table: Uint64Array, pairs: Int32Array) -> Any:
 
 
 class Layout(NamedTuple):
-    """Rows to compare, first those that are ``s``, then the others: codes in 16 bits where they fit (``place`` -1) and in 32 where not,
-    and the bounds of the codes of each tile. Tiles do not cross from one part to the other: ``tiles[i]`` is where tile i begins."""
+    """Rows to compare, first those that are ``s``, then the others: codes in 16 bits where they fit (``place`` -1) and
+    in 32 where not, and the bounds of the codes of each tile. Tiles do not cross from one part to the other:
+    ``tiles[i]`` is where tile i begins."""
 
     narrow: np.ndarray
     wide: np.ndarray

@@ -1,15 +1,17 @@
 """The box engine of :mod:`rowlaw.search.lists`; :mod:`rowlaw.search.layout` prepares a node for it.
 
-Vertices fall into *columns*: a forbidden set (the atoms of one comparison) is one column, any other vertex one by itself. An edge
-is then a vector of digits, what it has in each column, and a list of edges is a bitmap over all such vectors: dense
-where evidence is (``uce``: 109k of the 3^11 vectors), and edges that become equal are one bit. What is *not* hit by
-the chosen vertices is a box in this space, so minimal hitting sets are the maximal empty boxes (prime implicants, if you like).
+Vertices fall into *columns*: a forbidden set (the atoms of one comparison) is one column, any other vertex one by
+itself. An edge is then a vector of digits, what it has in each column, and a list of edges is a bitmap over all such
+vectors: dense where evidence is (``uce``: 109k of the 3^11 vectors), and edges that become equal are one bit. What is
+*not* hit by the chosen vertices is a box in this space, so minimal hitting sets are the maximal empty boxes (prime
+implicants, if you like).
 
-Six vertices are inside the 64-bit word, bit S of which says "some edge is not hit by the subset S of the six", so a node
-treats 64 subsets at once. The other columns are decided one after the other; to choose of a column is to take the OR of some
-slices of the bitmaps. A node has one bitmap of the uncovered edges and one for each chosen vertex, of the edges that only it
-hits. It ends when no bit is alive: for each subset a chosen vertex has no critical edge left, or some edge can no longer be hit, or
-one vertex of the subset is not needed. The OR over slices, taken once for a node, decides on most children before they are made.
+Six vertices are inside the 64-bit word, bit S of which says "some edge is not hit by the subset S of the six", so a
+node treats 64 subsets at once. The other columns are decided one after the other; to choose of a column is to take the
+OR of some slices of the bitmaps. A node has one bitmap of the uncovered edges and one for each chosen vertex, of the
+edges that only it hits. It ends when no bit is alive: for each subset a chosen vertex has no critical edge left, or
+some edge can no longer be hit, or one vertex of the subset is not needed. The OR over slices, taken once for a node,
+decides on most children before they are made.
 
 Symmetry: while all choices so far are their own mirror images, of two choices that mirror each other one is skipped.
 """
@@ -35,7 +37,8 @@ _LACKS = np.array(
 def _list_inner_sets(vertices: Int64Array, sizes: Int64Array, inner_sets: Uint64Array) -> np.uint64:
     """List the subsets of the vertices inside the word, and give the bits of those that are not forbidden.
 
-    ``vertices``: ``int64[inner columns, ATOMS]``, ``sizes``: ``int64[inner columns]``. ``inner_sets``: ``uint64[64]``, written.
+    ``vertices``: ``int64[inner columns, ATOMS]``, ``sizes``: ``int64[inner columns]``. ``inner_sets``: ``uint64[64]``,
+    written.
     """
     before = 0
     allowed = _ALL
@@ -58,7 +61,8 @@ def _list_inner_sets(vertices: Int64Array, sizes: Int64Array, inner_sets: Uint64
 
 @njit(cache=True, nogil=True)
 def _draw(edges: Uint64Array, state: BranchState, bitmap: Uint64Array) -> None:
-    """Make the bitmap of a list of edges. An edge that a subset S misses is missed by the subsets of S too, which sets their bits.
+    """Make the bitmap of a list of edges. An edge that a subset S misses is missed by the subsets of S too, which sets
+    their bits.
 
     ``edges``: ``uint64[edges]``. ``bitmap``: ``uint64[words]``, written.
     """
@@ -88,7 +92,8 @@ def _draw(edges: Uint64Array, state: BranchState, bitmap: Uint64Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _mark_undecided(state: BranchState) -> None:
-    """Write ``state.undecided``: zero for the vectors of digits that decide whether all edges can be hit (see ``_number_digits``)."""
+    """Write ``state.undecided``: zero for the vectors of digits that decide whether all edges can be hit (see
+    ``_number_digits``)."""
     undecided, levels = state.undecided, state.levels
     undecided[0] = _0
     for level in range(state.counters[0].levels - 1, -1, -1):
@@ -110,7 +115,8 @@ def _minimal_inside(missed: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def write_sets(state: BranchState, chosen: np.uint64, inner: np.uint64) -> None:
-    """Write ``chosen`` with each subset inside the word whose bit is set in ``inner`` to ``state.found``, unless it is forbidden."""
+    """Write ``chosen`` with each subset inside the word whose bit is set in ``inner`` to ``state.found``, unless it is
+    forbidden."""
     counters, forbidden, found = state.counters[0], state.forbidden, state.found
     n = counters.found
     while inner != _0:
@@ -164,8 +170,8 @@ def open_boxes(state: BranchState, depth: int, words: int) -> None:
 def _enter(bitmaps: Uint64Array, levels: RecordArray, level: int, starts: Int64Array, unions: Uint64Array) -> None:
     """Start a node of the box search: take the OR over each set of slices, for each of its bitmaps.
 
-    ``bitmaps``: ``uint64[capacity]``. ``levels``: ``LEVEL[columns + 1]``, ``level`` of it is written. ``starts``: ``int64[capacity]``,
-    where the bitmaps of the node begin. ``unions``: ``uint64[capacity, 1 << DIGITS]``, written.
+    ``bitmaps``: ``uint64[capacity]``. ``levels``: ``LEVEL[columns + 1]``, ``level`` of it is written. ``starts``:
+    ``int64[capacity]``, where the bitmaps of the node begin. ``unions``: ``uint64[capacity, 1 << DIGITS]``, written.
     """
     digits, size = levels[level].digits, levels[level + 1].words
     for k in range(levels[level].bitmaps):
@@ -192,7 +198,8 @@ def _enter(bitmaps: Uint64Array, levels: RecordArray, level: int, starts: Int64A
 
 @njit(cache=True, nogil=True)
 def _unite(bitmaps: Uint64Array, source: int, digits: int, size: int, top: int) -> int:
-    """Write the OR of some slices of a bitmap to ``top``, unless it is one slice as it stands. Returns where the result begins.
+    """Write the OR of some slices of a bitmap to ``top``, unless it is one slice as it stands. Returns where the result
+    begins.
 
     ``bitmaps``: ``uint64[capacity]``, written. ``digits`` has a bit for each slice, of ``size`` words.
     """
@@ -220,7 +227,8 @@ def _unite(bitmaps: Uint64Array, source: int, digits: int, size: int, top: int) 
 def _hopeless(bitmaps: Uint64Array, undecided: Uint64Array, base: int, size: int) -> np.uint64:
     """Give the subsets inside the word with which some edge is missed whatever is chosen of the columns left.
 
-    ``bitmaps``: ``uint64[capacity]``, of which ``size`` words from ``base`` on are looked at. ``undecided``: ``uint64[capacity]``.
+    ``bitmaps``: ``uint64[capacity]``, of which ``size`` words from ``base`` on are looked at. ``undecided``:
+    ``uint64[capacity]``.
     """
     bits = _ALL
     for i in range(size):
@@ -230,7 +238,8 @@ def _hopeless(bitmaps: Uint64Array, undecided: Uint64Array, base: int, size: int
 
 @njit(cache=True, nogil=True)
 def search_boxes(state: BranchState, budget: int) -> int:
-    """Decide column after column, depth first, until done or until the work is more than ``budget``. ``state`` is written."""
+    """Decide column after column, depth first, until done or until the work is more than ``budget``. ``state`` is
+    written."""
     counters, levels, unions, bitmaps, starts = state.counters[0], state.levels, state.unions, state.bitmaps, state.bitmap_starts
     outside = counters.levels
     level = counters.level

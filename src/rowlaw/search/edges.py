@@ -19,9 +19,9 @@ def split(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, forb
     """Make one step of the list search on sets of any number of words. ``O(edges)``.
 
     ``edges``: ``uint64[edges, words]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``forbidden``:
-    ``uint64[forbidden, words]``. ``children``: ``uint64[64 * words, 2, words]``, written: the chosen vertices and the candidates of smaller
-    branches. Returns how many these are; -1 if ``chosen`` itself is a minimal hitting set. If dropping candidates leaves at most 64, the
-    only child is the branch with the candidates that are left.
+    ``uint64[forbidden, words]``. ``children``: ``uint64[64 * words, 2, words]``, written: the chosen vertices and the
+    candidates of smaller branches. Returns how many these are; -1 if ``chosen`` itself is a minimal hitting set. If
+    dropping candidates leaves at most 64, the only child is the branch with the candidates that are left.
     """
     words = edges.shape[1]
     common = np.full((64 * words, words), _ALL)
@@ -82,7 +82,8 @@ def split(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, forb
 
 @njit(cache=True, nogil=True)
 def only_hit(edge: Uint64Array, chosen: Uint64Array) -> int:
-    """Give the one vertex that ``edge`` and ``chosen`` (both ``uint64[words]``) share; -1 if there is none, -2 if there are several."""
+    """Give the one vertex that ``edge`` and ``chosen`` (both ``uint64[words]``) share; -1 if there is none, -2 if there
+    are several."""
     v = -1
     for w in range(len(chosen)):
         h = edge[w] & chosen[w]
@@ -97,7 +98,8 @@ def only_hit(edge: Uint64Array, chosen: Uint64Array) -> int:
 def forbid(forbidden: Uint64Array, chosen: Uint64Array, left: Uint64Array) -> bool:
     """Drop candidates that would complete a forbidden set; whether none is complete already.
 
-    ``forbidden``: ``uint64[forbidden, words]``. ``chosen``: ``uint64[words]``. ``left``: ``uint64[words]``, the candidates, written.
+    ``forbidden``: ``uint64[forbidden, words]``. ``chosen``: ``uint64[words]``. ``left``: ``uint64[words]``, the
+    candidates, written.
     """
     words = len(chosen)
     for i in range(len(forbidden)):
@@ -136,7 +138,8 @@ def first_hit(edges: Uint64Array, sets: Uint64Array, times: int) -> Int64Array:
 def drop_supersets(edges: Uint64Array, sizes: Int64Array, limit: int) -> int:
     """Move the edges that contain no other edge to the front, and count them. At most ``limit`` comparisons are made.
 
-    ``edges``: ``uint64[edges, words]``, by size and without repeats, written. ``sizes``: ``int64[edges]``, their vertices, written.
+    ``edges``: ``uint64[edges, words]``, by size and without repeats, written. ``sizes``: ``int64[edges]``, their
+    vertices, written.
     """
     words = edges.shape[1]
     kept, work = 0, 0

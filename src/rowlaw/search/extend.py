@@ -1,9 +1,10 @@
 """All minimal hitting sets of more edges from those of fewer: Berge's algorithm, each set by itself and depth first.
 
-In Berge's algorithm a set that misses the next edge gets each vertex of it that leaves all others a critical edge (one that no other
-vertex of the set hits). Tested against the edges before it, that makes the results minimal and different without comparing sets. So what
-comes of a set depends on nothing but the set and the edges, and whole sets can be taken by threads. The edges of each vertex are
-bits of a *bitmap*: those that a set hits once come from a pass for each of its vertices. Sets that begin alike share these passes.
+In Berge's algorithm a set that misses the next edge gets each vertex of it that leaves all others a critical edge (one
+that no other vertex of the set hits). Tested against the edges before it, that makes the results minimal and different
+without comparing sets. So what comes of a set depends on nothing but the set and the edges, and whole sets can be taken
+by threads. The edges of each vertex are bits of a *bitmap*: those that a set hits once come from a pass for each of its
+vertices. Sets that begin alike share these passes.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def first_missed(edges: Uint64Array, first: int, chosen: Uint64Array) -> int:
 
 @njit(cache=True, nogil=True)
 def missing(edges: Uint64Array, first: int, sets: Uint64Array, limit: int, stop: Uint8Array) -> BoolArray:
-    """Say which sets miss an edge, from ``first`` on: ``bool[sets]``. Ends after ``limit`` such sets, and once ``stop[0]`` is set.
+    """Say which sets miss an edge, from ``first`` on: ``bool[sets]``. Ends after ``limit`` such sets, and once
+    ``stop[0]`` is set.
 
     ``edges``: ``uint64[edges, words]``. ``sets``: ``uint64[sets, words]``. ``stop``: ``uint8[1]``.
     """
@@ -115,14 +117,16 @@ def extended(
 ) -> Any:
     """Extend sets that are minimal hitting sets of the first ``known`` edges to those of all edges.
 
-    ``hits``: ``uint64[vertices, lanes]``, the bitmaps of the edges; without lanes where few sets do not make up for them. ``order``:
-    ``int64[vertices]``, in which neighbouring sets begin alike. ``edges``: ``uint64[edges, words]``. ``sets``: ``uint64[sets, words]``.
-    ``forbidden``: ``uint64[forbidden, words]``. ``stop``: ``uint8[1]``. Returns the sets (``uint64[n, words]``) and how
-    many had to be looked at; if these are more than ``limit``, or ``stop[0]`` is set, the result is not all.
+    ``hits``: ``uint64[vertices, lanes]``, the bitmaps of the edges; without lanes where few sets do not make up for
+    them. ``order``: ``int64[vertices]``, in which neighbouring sets begin alike. ``edges``: ``uint64[edges, words]``.
+    ``sets``: ``uint64[sets, words]``. ``forbidden``: ``uint64[forbidden, words]``. ``stop``: ``uint8[1]``. Returns the
+    sets (``uint64[n, words]``) and how many had to be looked at; if these are more than ``limit``, or ``stop[0]`` is
+    set, the result is not all.
     """
     words, nodes, n = edges.shape[1], 0, 0
     out = np.empty((64, words), np.uint64)
-    stack, notes, top = np.empty((64, words), np.uint64), np.empty((64, 2), np.int64), 0  # notes: the edge that is missed, the vertex added
+    # notes: the edge that is missed, the vertex added
+    stack, notes, top = np.empty((64, words), np.uint64), np.empty((64, 2), np.int64), 0
     path, depth = np.empty(len(order), np.int64), 0
     once, twice = np.zeros((16, hits.shape[1]), np.uint64), np.zeros((16, hits.shape[1]), np.uint64)
     critical = np.empty((len(edges) + 63) >> 6, np.uint64)
@@ -194,11 +198,12 @@ def extended(
 def _walk(
     hits: Uint64Array, order: Int64Array, chosen: Uint64Array, path: Int64Array, depth: int, once: Uint64Array, twice: Uint64Array
 ) -> int:
-    """Make the bitmaps of the path to a set, and count its vertices. Levels that it shares with the path before are not made again.
+    """Make the bitmaps of the path to a set, and count its vertices. Levels that it shares with the path before are not
+    made again.
 
-    ``hits``: ``uint64[vertices, lanes]``. ``order``: ``int64[vertices]``. ``chosen``: ``uint64[words]``, the set. ``path``:
-    ``int64[vertices]``, written, of which ``depth`` vertices were in use. ``once``, ``twice``: ``uint64[levels, lanes]``, written: which
-    edges the first vertices of the path hit at least once and at least twice.
+    ``hits``: ``uint64[vertices, lanes]``. ``order``: ``int64[vertices]``. ``chosen``: ``uint64[words]``, the set.
+    ``path``: ``int64[vertices]``, written, of which ``depth`` vertices were in use. ``once``, ``twice``:
+    ``uint64[levels, lanes]``, written: which edges the first vertices of the path hit at least once and at least twice.
     """
     d, same = 0, True
     for v in order:
@@ -226,7 +231,8 @@ def _step(hit: Uint64Array, once: Uint64Array, twice: Uint64Array, level: int) -
 
 @njit(cache=True, nogil=True)
 def _next_missed(hit: Uint64Array, more: Uint64Array, first: int, edges: int) -> int:
-    """Find the first edge that is in none of two bitmaps (``hit``, ``more``: ``uint64[lanes]``), or -1; those before ``first`` are."""
+    """Find the first edge that is in none of two bitmaps (``hit``, ``more``: ``uint64[lanes]``), or -1; those before
+    ``first`` are."""
     lane = first >> 6
     while lane << 6 < edges:
         missed = ~(hit[lane] | more[lane])
@@ -267,11 +273,12 @@ def _look_once(edges: Uint64Array, chosen: Uint64Array, stage: int, out: Uint64A
 def _drop_vital(
     edges: Uint64Array, chosen: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: Uint64Array, left: Uint64Array
 ) -> None:
-    """Drop from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be needed.
+    """Drop from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be
+    needed.
 
-    ``edges``: ``uint64[edges, words]``. ``chosen``: ``uint64[words]``, the set. ``critical``: ``uint64[lanes]``. ``left``:
-    ``uint64[words]``, written. Scratch space: ``common``, ``uint64[vertices, words]``, and ``alive``, ``uint64[words]``, the
-    vertices of the set whose critical edges still have a vertex in common.
+    ``edges``: ``uint64[edges, words]``. ``chosen``: ``uint64[words]``, the set. ``critical``: ``uint64[lanes]``.
+    ``left``: ``uint64[words]``, written. Scratch space: ``common``, ``uint64[vertices, words]``, and ``alive``,
+    ``uint64[words]``, the vertices of the set whose critical edges still have a vertex in common.
     """
     words = len(chosen)
     for w in range(words):
@@ -293,7 +300,8 @@ def _drop_vital(
 
 @njit(cache=True, nogil=True)
 def _share(edges: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: Uint64Array) -> None:
-    """Intersect the critical edges of each vertex. Arrays as in :func:`_drop_vital`; ``common`` and ``alive`` are written."""
+    """Intersect the critical edges of each vertex. Arrays as in :func:`_drop_vital`; ``common`` and ``alive`` are
+    written."""
     words = len(alive)
     for lane in range(len(critical)):
         bits = critical[lane]
@@ -314,7 +322,8 @@ def _share(edges: Uint64Array, critical: Uint64Array, common: Uint64Array, alive
 
 @njit(cache=True, nogil=True)
 def _share_narrow(edges: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: np.uint64) -> np.uint64:
-    """Do as :func:`_share` for sets of one word, in half the time, and give what is alive then. ``common`` is written."""
+    """Do as :func:`_share` for sets of one word, in half the time, and give what is alive then. ``common`` is
+    written."""
     for lane in range(len(critical)):
         bits = critical[lane]
         while bits != _0:

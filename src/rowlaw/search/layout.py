@@ -1,6 +1,7 @@
 """How a node is laid out for :mod:`rowlaw.search.boxes`: its columns, their digits, and what can be chosen of each.
 
-:func:`plan` decides whether boxes are used. The first columns are decided one after the other, the last ones are inside the word.
+:func:`plan` decides whether boxes are used. The first columns are decided one after the other, the last ones are inside
+the word.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _0, _1 = np.uint64(0), np.uint64(1)
 def _columns(forbidden: Uint64Array, chosen: np.uint64, free: np.uint64, vertices: Int64Array, sizes: Int64Array) -> int:
     """Group the candidates (``free``) of a node into columns, and count these.
 
-    ``forbidden``: ``uint64[forbidden]``. ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, both written.
+    ``forbidden``: ``uint64[forbidden]``. ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, both
+    written.
     """
     n = 0
     for i in range(len(forbidden)):
@@ -41,7 +43,8 @@ def _columns(forbidden: Uint64Array, chosen: np.uint64, free: np.uint64, vertice
 
 @njit(cache=True, nogil=True)
 def pattern(edge: np.uint64, vertices: Int64Array, size: int) -> np.int64:
-    """Give what an edge has in a column of ``size`` vertices (``vertices``: ``int64[ATOMS]``), a bit for each vertex."""
+    """Give what an edge has in a column of ``size`` vertices (``vertices``: ``int64[ATOMS]``), a bit for each
+    vertex."""
     bits = edge >> np.uint64(vertices[0]) & _1
     for a in range(1, size):
         bits |= (edge >> np.uint64(vertices[a]) & _1) << np.uint64(a)
@@ -52,8 +55,8 @@ def pattern(edge: np.uint64, vertices: Int64Array, size: int) -> np.int64:
 def _break_up(vertices: Int64Array, sizes: Int64Array, n: int, counts: Int64Array) -> int:
     """Break columns with too many patterns up into single vertices, and count the columns there are then.
 
-    ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, ``counts``: ``int64[columns, PATTERNS]``, the edges with each
-    pattern; ``n`` of each are in use, and all are written.
+    ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, ``counts``: ``int64[columns, PATTERNS]``,
+    the edges with each pattern; ``n`` of each are in use, and all are written.
     """
     for c in range(n):
         different = 0
@@ -122,9 +125,10 @@ def _swap(vertices: Int64Array, sizes: Int64Array, counts: Int64Array, i: int) -
 def _number_digits(size: int, digits: Int64Array, counts: Int64Array) -> int:
     """Number the patterns of a column of ``size`` vertices that occur, and count them.
 
-    ``digits``: ``int64[PATTERNS]``, written. ``counts``: ``int64[PATTERNS]``, the edges with each pattern. The first digits are those that
-    decide whether all edges can be hit. An edge that has nothing in a column stays whatever is chosen there. Without such edges, any
-    choice (never all of the column) leaves one vertex, and so the edges that have just that vertex.
+    ``digits``: ``int64[PATTERNS]``, written. ``counts``: ``int64[PATTERNS]``, the edges with each pattern. The first
+    digits are those that decide whether all edges can be hit. An edge that has nothing in a column stays whatever is
+    chosen there. Without such edges, any choice (never all of the column) leaves one vertex, and so the edges that have
+    just that vertex.
     """
     n = 0
     for p in range(1 << size):
@@ -146,8 +150,8 @@ def _number_digits(size: int, digits: Int64Array, counts: Int64Array) -> int:
 def _list_choices(vertices: Int64Array, size: int, digits: Int64Array, exchange: Int64Array, choices: RecordArray) -> int:
     """List what can be chosen of a column (of a forbidden one not all), and count the choices.
 
-    ``vertices``: ``int64[ATOMS]``, of which ``size`` are in use. ``digits``: ``int64[PATTERNS]``. ``exchange``: ``int64[vertices]``, or of
-    length 0. ``choices``: ``CHOICE[PATTERNS]``, written.
+    ``vertices``: ``int64[ATOMS]``, of which ``size`` are in use. ``digits``: ``int64[PATTERNS]``. ``exchange``:
+    ``int64[vertices]``, or of length 0. ``choices``: ``CHOICE[PATTERNS]``, written.
     """
     image = np.empty(ATOMS, np.int64)  # of each vertex under the symmetry, as a position in the column
     for a in range(size):
@@ -183,7 +187,8 @@ def _list_choices(vertices: Int64Array, size: int, digits: Int64Array, exchange:
 
 @njit(cache=True, nogil=True)
 def plan(state: BranchState, depth: int) -> int:
-    """Lay out columns, digits and choices for the box search of a node. Returns the words of a bitmap, or 0 if lists are better.
+    """Lay out columns, digits and choices for the box search of a node. Returns the words of a bitmap, or 0 if lists
+    are better.
 
     The columns, levels and choices of ``state`` are written.
     """

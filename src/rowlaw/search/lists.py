@@ -4,14 +4,14 @@ The problem is cut by *branches* ``(chosen, candidates)``: all minimal hitting s
 candidates. A branch with at most 64 candidates is loaded into lists of one-word edges: the uncovered ones, and for each
 chosen vertex those that only it hits (*critical*: a set is minimal when no such list is empty). Two engines take turns:
 
-*Lists* (MMCS: Murakami and Uno, Discrete Applied Mathematics 170, 2014). A vertex that hits nothing, or all critical edges of
-a chosen vertex, is no candidate any more. Then branch over the vertices of the smallest uncovered edge.
+*Lists* (MMCS: Murakami and Uno, Discrete Applied Mathematics 170, 2014). A vertex that hits nothing, or all critical
+edges of a chosen vertex, is no candidate any more. Then branch over the vertices of the smallest uncovered edge.
 
 *Boxes* (:mod:`rowlaw.search.boxes`): bitmaps over vectors of digits, 64 subsets at a time. They take over as soon as a
 bitmap has no more words than the lists have edges. Both run on explicit stacks and can be left and entered again.
 
-Measured on one busy core (nodes, CPU seconds; the first prototype, MMCS with bitsets over edges, took 25.6 s and 4.1 million
-nodes for ``adult``): ``abalone`` 3,912, 0.003; ``uce`` 383,377, 0.22; ``adult`` 357,218, 0.23. What was tried:
+Measured on one busy core (nodes, CPU seconds; the first prototype, MMCS with bitsets over edges, took 25.6 s and 4.1
+million nodes for ``adult``): ``abalone`` 3,912, 0.003; ``uce`` 383,377, 0.22; ``adult`` 357,218, 0.23. What was tried:
 
 - lists down to truth tables over the last 12 (20) candidates: 3.1 s (2.1 s) for ``adult``, most of it for critical edges;
 - only some critical edges in the lists, looked up again when they run out: 7 s, the looking up costs more than it saves;
@@ -66,8 +66,8 @@ def _squeeze(word: np.uint64, steps: Uint64Array) -> np.uint64:
 def load(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, state: BranchState) -> None:
     """Make the lists of a branch. ``O(edges)``.
 
-    ``edges``: ``uint64[edges, words]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``state`` is written. The vertices of
-    the branch are its candidates, in order.
+    ``edges``: ``uint64[edges, words]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``state`` is
+    written. The vertices of the branch are its candidates, in order.
     """
     words = edges.shape[1]
     steps = np.empty((words, 6), np.uint64)
@@ -123,7 +123,8 @@ def load(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, state
 
 @njit(cache=True, nogil=True)
 def _reduce(state: BranchState, depth: int) -> int:
-    """Drop vertices that are no candidates any more, and say what is left of the node. Edges and segments of ``state`` are written."""
+    """Drop vertices that are no candidates any more, and say what is left of the node. Edges and segments of ``state``
+    are written."""
     edges, segments, frame = state.edges, state.segments, state.frames[depth]
     chosen, candidates = frame.chosen, frame.candidates
     first = frame.segments_begin
@@ -298,7 +299,8 @@ def advance(state: BranchState, budget: int) -> int:
 def rename(local: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, out: Uint64Array) -> None:
     """Write sets of a branch as sets of all vertices.
 
-    ``local``: ``uint64[sets]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``out``: ``uint64[sets, words]``, written.
+    ``local``: ``uint64[sets]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``out``: ``uint64[sets,
+    words]``, written.
     """
     words = len(chosen)
     vertices = np.empty(64, np.int64)

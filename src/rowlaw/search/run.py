@@ -1,4 +1,5 @@
-"""One branch of the search: the arrays of its kernels, which cannot lengthen them themselves, and its parts for several threads."""
+"""One branch of the search: the arrays of its kernels, which cannot lengthen them themselves, and its parts for several
+threads."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ class Run:
         todo = iter(list(product(*sizes)))
 
         def work(run: Run) -> bool:
-            return all(run._part(path, limit) for path in todo)  # the iterator is shared: each thread takes the next part
+            # the iterator is shared: each thread takes the next part
+            return all(run._part(path, limit) for path in todo)
 
         runs = [self, *(self._copy() for _ in range(threads - 1))]
         complete = all(in_threads(work, runs, limit, threads))
@@ -151,7 +153,8 @@ class Run:
         return self.finish(limit)
 
     def children(self) -> Iterator[Branch]:
-        """Give the branches that a search just opened would go through: by choices of the first column, or by vertices of an edge."""
+        """Give the branches that a search just opened would go through: by choices of the first column, or by vertices
+        of an edge."""
         state, branch = self.state, self.branch
         chosen, words = bits_of(branch.chosen), len(branch.chosen)
         vertices = [v for v in range(64 * words) if bits_of(branch.candidates) >> v & 1]

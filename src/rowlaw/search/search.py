@@ -31,8 +31,8 @@ COMPARISONS = 20_000_000  # of edges with each other before a search in lists: s
 def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1) -> Found:
     """All minimal hitting sets, each once, in no particular order. ``stop`` is asked now and then.
 
-    Time is that of the search tree (see :mod:`rowlaw.search.lists`), space that of the edges and the result. A search that is stopped,
-    or finds too much, is not complete, and the smallest sets found are kept.
+    Time is that of the search tree (see :mod:`rowlaw.search.lists`), space that of the edges and the result. A search
+    that is stopped, or finds too much, is not complete, and the smallest sets found are kept.
     """
     limit = Limit(stop)
     if graph.vertices <= 64:
@@ -68,7 +68,8 @@ def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -
 
 
 def branches(graph: Hypergraph, many: int) -> list[Branch]:
-    """Cuts the search into about ``many`` branches (small, to be pickled) that have every set between them exactly once.
+    """Cuts the search into about ``many`` branches (small, to be pickled) that have every set between them exactly
+    once.
 
     For threads of one process :func:`minimal_hitting_sets` is better: it does not read the edges again for each branch.
     """
@@ -102,8 +103,9 @@ def minimal_edges(edges: np.ndarray) -> np.ndarray:
 def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, threads: int = 1) -> Found:
     """From all minimal hitting sets of the first ``known`` edges of a graph to those of all its edges.
 
-    Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.search.extend` says. If they are too many,
-    the search starts anew. (With ``exchange``: the new edges need not come in both directions, and the result has both of them in mind.)
+    Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.search.extend` says. If they are
+    too many, the search starts anew. (With ``exchange``: the new edges need not come in both directions, and the result
+    has both of them in mind.)
     """
     new = graph.edges[known:]
     if graph.exchange is not None:
@@ -136,7 +138,8 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
 
 
 def _alike(sets: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices, those of most sets first, and the sets in an order in which neighbours have the first of these in common."""
+    """The vertices, those of most sets first, and the sets in an order in which neighbours have the first of these in
+    common."""
     has = members(sets, vertices)
     order = np.argsort(-np.count_nonzero(has, axis=0), kind="stable")
     return order, sets[np.lexsort(np.packbits(has[:, order], axis=1).T[::-1])] if vertices else sets
@@ -176,7 +179,8 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
 
 
 def _grown_branches(graph: Hypergraph, branch: Branch, many: int, stop: Stop = never) -> list[Branch]:
-    """At least ``many`` branches if there are, the one with most candidates being cut first; fewer when it is time to stop."""
+    """At least ``many`` branches if there are, the one with most candidates being cut first; fewer when it is time to
+    stop."""
     small: list[Branch] = []
     large = [branch]
     while large and len(small) + len(large) < many and not stop():

@@ -1,7 +1,8 @@
 """The arrays of one branch of the search, which :mod:`rowlaw.search.lists` and :mod:`rowlaw.search.boxes` work on.
 
-Sets of at most 64 vertices are words (``uint64``): vertex ``v`` of the branch is bit ``v``. Kernels take no objects, so a value that
-changes is a field of a record in an array. All arrays of :class:`BranchState` are written, except ``forbidden`` and ``exchange``.
+Sets of at most 64 vertices are words (``uint64``): vertex ``v`` of the branch is bit ``v``. Kernels take no objects, so
+a value that changes is a field of a record in an array. All arrays of :class:`BranchState` are written, except
+``forbidden`` and ``exchange``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ COUNTERS = np.dtype(
         ],
     )
 )
-# A node on the path of the list search. Its edges are edges_begin .. edges_end: the critical ones segment by segment, and the uncovered.
+# A node on the path of the list search. Its edges are edges_begin .. edges_end: the critical ones segment by segment,
+# and the uncovered.
 FRAME = np.dtype(
     (
         np.record,
@@ -109,7 +111,8 @@ class BranchState(NamedTuple):
     choices: RecordArray  # CHOICE[columns, PATTERNS]
     digits: Int64Array  # int64[columns, PATTERNS]: the digit of each pattern, -1 where it does not occur
     bitmap_starts: Int64Array  # int64[columns + 1, capacity]: where the bitmaps of a level begin
-    unions: Uint64Array  # uint64[columns + 1, capacity, 1 << DIGITS]: for a bitmap, OR over the slices of each set of digits
+    # uint64[columns + 1, capacity, 1 << DIGITS]: for a bitmap, OR over the slices of each set of digits
+    unions: Uint64Array
     inner_sets: Uint64Array  # uint64[64]: the vertices of each subset of the inner ones
     bitmaps: Uint64Array  # uint64[capacity]
     undecided: Uint64Array  # uint64[capacity]: all ones where a word does not decide whether all edges can be hit

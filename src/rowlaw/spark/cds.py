@@ -1,8 +1,9 @@
-"""A class archive that halves the start of Spark: Java maps its classes from one file instead of parsing a few hundred jars.
+"""A class archive that halves the start of Spark: Java maps its classes from one file instead of parsing a few hundred
+jars.
 
-The archive belongs to one Java and one set of jars, takes about 170 MB in the cache folder, and is made by ``rowlaw warm`` (see
-:mod:`rowlaw.spark.warm`). ``ROWLAW_CDS=0`` switches it off. Java checks an archive before it uses it, so a stale or damaged one only
-costs the time it would have saved.
+The archive belongs to one Java and one set of jars, takes about 170 MB in the cache folder, and is made by ``rowlaw
+warm`` (see :mod:`rowlaw.spark.warm`). ``ROWLAW_CDS=0`` switches it off. Java checks an archive before it uses it, so a
+stale or damaged one only costs the time it would have saved.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from pathlib import Path
 from rowlaw.cache import cache_dir
 from rowlaw.spark.java import Java
 
-AOT = 25  # from this Java on the archive is an ahead-of-time cache (JEP 514), which also works for runtimes without an archive of their own
+# from this Java on the archive is an ahead-of-time cache (JEP 514), which also works for runtimes without an archive of
+# their own
+AOT = 25
 
 
 def archive(java: Java) -> Path | None:
-    """Name the file for this Java and the jars of this PySpark, whether it exists or not; None where PySpark has no jars."""
+    """Name the file for this Java and the jars of this PySpark, whether it exists or not; None where PySpark has no
+    jars."""
     jars = _jars()
     if jars is None:
         return None

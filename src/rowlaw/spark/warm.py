@@ -1,7 +1,7 @@
 """Makes the class archive of :mod:`rowlaw.spark.cds`, for ``rowlaw warm``.
 
-It runs a small local session through what rowlaw does with Spark, so that Java has loaded those classes when it ends and writes them to
-the archive.
+It runs a small local session through what rowlaw does with Spark, so that Java has loaded those classes when it ends
+and writes them to the archive.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ KEPT = 3  # archives of other Javas and jars
 
 
 def make(java: Java) -> Path | None:
-    """Make the archive of this Java and this PySpark, unless it exists. Returns the file; None where PySpark has no jars."""
+    """Make the archive of this Java and this PySpark, unless it exists. Returns the file; None where PySpark has no
+    jars."""
     file = cds.archive(java)
     if file is None or file.is_file():
         return file
