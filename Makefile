@@ -32,10 +32,9 @@ $(DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
-# The first run compiles the kernels, which takes longer than the demo itself.
+# Compiling the kernels takes longer than the demo itself.
 $(WARM): $(READY)
-	@echo "compiling kernels, once"
-	@$(BIN)/rowlaw demo --folder $(VENV)/demo >/dev/null
+	@$(BIN)/rowlaw warm
 	@touch $@
 
 demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a law that ends, a report
@@ -47,7 +46,7 @@ test: $(READY) ## Run all tests
 
 # Only a full run is what the page shows.
 torture: $(READY) ## Try to break it, for about twenty minutes: make torture MINUTES=2 (docs/torture.md)
-	$(BIN)/python -m tests.torture --minutes $(MINUTES) --out $(if $(filter $(MINUTES),$(FULL)),benchmarks/results/torture.json,$(VENV)/torture.json)
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) --out $(if $(filter $(MINUTES),$(FULL)),benchmarks/results/summary.json,$(VENV)/torture.json)
 
 lint: $(READY) ## Check style and types
 	$(BIN)/ruff check .

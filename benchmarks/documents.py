@@ -14,6 +14,7 @@ from benchmarks.compare import growth, to_json
 from benchmarks.report import Measured
 
 RESULTS = Path(__file__).resolve().parent / "results"
+SUMMARY = "summary.json"  # the one file of results: a document for each target
 Document = dict[str, Any]
 
 
@@ -69,26 +70,30 @@ def growth_lines(comparisons: Sequence[Document]) -> list[str]:
 
 
 def write(found: Document, folder: Path) -> Path:
-    """Put a document into ``folder``; a broken run leaves the old one."""
+    """Put a document into the summary of ``folder``, in the place of an older one of its target."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{found['target']}.json"
+    path = folder / SUMMARY
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    documents = dict(sorted({**_documents(folder), found["target"]: found}.items()))
+    draft.write_text(json.dumps(documents, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     draft.replace(path)
     return path
 
 
 def read(target: str, folder: Path) -> Document | None:
     """The document of a target, if there is one."""
-    path = folder / f"{target}.json"
-    found: Document | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    return found
+    return _documents(folder).get(target)
 
 
 def read_all(folder: Path) -> list[Document]:
-    """All documents of a folder, by name of target; `make torture` keeps its own there."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return [one for one in found if "comparisons" in one]
+    """All documents of a folder, by name of target; `make torture` keeps its own there, and an older one is there to compare with."""
+    return [one for name, one in _documents(folder).items() if name == one.get("target")]
+
+
+def _documents(folder: Path) -> dict[str, Document]:
+    path = folder / SUMMARY
+    found: dict[str, Document] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
 
 
 def _place(comparison: Document) -> tuple[str, int | None]:

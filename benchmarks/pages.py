@@ -1,7 +1,7 @@
 """Figures where people read them: ``python -m benchmarks.pages`` writes the measured tables and pictures into the pages of ``docs/``.
 
-A page has a mark, ``<!-- summary -->``; what stands between it and ``<!-- /summary -->`` is written here, from the raw results in
-``benchmarks/results``. ``make bench`` does this after measuring. The pages and pictures are committed; raw results need not be.
+A page has a mark, ``<!-- summary -->``; what stands between it and ``<!-- /summary -->`` is written here, from the results in
+``benchmarks/results/summary.json``. ``make bench`` does this after measuring. The pages, the pictures in docs/ and this file are committed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks.documents import RESULTS
+from benchmarks.plots import draw
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = Path("pictures") / "benchmarks"
@@ -84,5 +85,6 @@ def _with_pictures(content: str, page: Path, docs: Path) -> str:
 
 
 if __name__ == "__main__":
+    draw(RESULTS)
     for one in write():
         print(one)

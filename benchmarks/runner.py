@@ -102,7 +102,7 @@ def cases(target: str, options: Options) -> list[Comparison]:
 
 
 def run(names: Sequence[str], options: Options, console: Console, notes: Console, folder: Path = RESULTS) -> int:
-    """Measure targets and write ``<target>.json`` and pictures into ``folder``.
+    """Measure targets and write their documents (``summary.json``) and pictures into ``folder``.
 
     0: all fine, 1: answers differ or somebody failed, 2: nothing to measure.
     """

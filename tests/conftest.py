@@ -5,8 +5,6 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-os.environ.setdefault("ROWLAW_CDS", "use")  # tests are quicker with a class archive, and never make one in the background
-
 # What runs in the background of a script may have been told to ignore Ctrl-C, and would tell so the commands that tests start and stop.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -204,8 +204,8 @@ def _bytes_of_a_row(checked: Document) -> float:
 
 
 def _read(folder: Path, target: str) -> Document | None:
-    path = folder / f"{target}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    path = folder / "summary.json"
+    return json.loads(path.read_text(encoding="utf-8")).get(target) if path.exists() else None
 
 
 def _gb(number: float) -> str:

@@ -128,10 +128,9 @@ def _indexes(folder: Path) -> str:
 
 def dirty(folder: Path = RESULTS) -> str:
     """How many of the wrong cells and rows of dirty tables are found."""
-    path = folder / "dirty.json"
-    if not path.exists():
+    found = _documents(folder).get("dirty")
+    if found is None:
         return NOTHING
-    found = json.loads(path.read_text(encoding="utf-8"))
     rows = []
     for comparison in found["comparisons"]:
         if answer := comparison["contenders"][0].get("answer"):
@@ -210,8 +209,7 @@ def torture_found(folder: Path = RESULTS) -> str:
 
 
 def _tortured(folder: Path) -> dict[str, Any] | None:
-    path = folder / "torture.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return _documents(folder).get("torture")
 
 
 def _facts(facts: dict[str, Any]) -> str:
@@ -235,9 +233,15 @@ MARKS: dict[str, Callable[[Path], str]] = {
 
 
 def _read(folder: Path) -> list[dict[str, Any]]:
-    """What was compared; what was tortured is in the same folder."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return [one for one in found if "comparisons" in one]
+    """What was compared; what was tortured is in the same file, and an older document to compare with."""
+    return [one for name, one in _documents(folder).items() if name == one.get("target")]
+
+
+def _documents(folder: Path) -> dict[str, dict[str, Any]]:
+    """The documents of all targets, by name."""
+    path = folder / "summary.json"
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
 
 
 def _section(found: dict[str, Any], folder: Path) -> str:

@@ -1,6 +1,7 @@
 """Where rowlaw keeps what it can make again: wrappers, class archives, compiled kernels.
 
-The folder is ``$ROWLAW_CACHE``, else ``$XDG_CACHE_HOME/rowlaw``, else ``~/.cache/rowlaw``. Everything in it may be deleted at any time.
+The folder is ``$ROWLAW_CACHE``, else ``$XDG_CACHE_HOME/rowlaw``, else ``~/.cache/rowlaw``. Everything in it may be
+deleted at any time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def cache_dir() -> Path:
 
 
 def numba_cache() -> Path:
-    """Say to Numba, here and in the processes started from here, where compiled kernels are kept; a folder already chosen is left.
+    """Say to Numba, here and in the processes started from here, where compiled kernels are kept; a folder already
+    chosen is left.
 
     Without it Numba writes next to the source, which fails in an installation that belongs to somebody else.
 

@@ -1,4 +1,5 @@
-"""When a run has to end: how searching, kernels and Spark tasks learn of it, and what time is left for ranking and writing."""
+"""When a run has to end: how searching, kernels and Spark tasks learn of it, and what time is left for ranking and
+writing."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from rowlaw.errors import RowlawError
 from rowlaw.interrupts import listening
 from rowlaw.stopping import Stop
 
-LATE_RULES = 25_000  # rules ranked once it is time to stop, the shortest ones: writing more of them takes longer than a second
+# rules ranked once it is time to stop, the shortest ones: writing more of them takes longer than a second
+LATE_RULES = 25_000
 RANKED = 0.15  # share of a time limit that is kept for ranking, at most RANKED_SECONDS (benchmarks/targets/limits.py)
 RANKED_SECONDS = 6.0
 WRITTEN = 0.03  # share of a time limit that is kept for what comes after discovery: writing the rules
@@ -106,7 +108,8 @@ class Deadline(Stop):
         return min(rules, LATE_RULES) if self.stopped else rules
 
     def made(self, share: float, items: Sequence[T], make: Callable[[Sequence[T]], Iterable[R]], portion: int = 256) -> tuple[list[R], int]:
-        """What ``make`` gives for the items, a portion at a time, within a share of the time left; and how many items that was.
+        """What ``make`` gives for the items, a portion at a time, within a share of the time left; and how many items
+        that was.
 
         The first portion is always made: there is something to show for the time taken.
         """
@@ -129,12 +132,14 @@ class Deadline(Stop):
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C stop the work in good order; pressed again, it does what it did before, most often raise ``KeyboardInterrupt``."""
+        """Let Ctrl-C stop the work in good order; pressed again, it does what it did before, most often raise
+        ``KeyboardInterrupt``."""
         try:
             with listening(self.interrupt):
                 yield
         except SystemError:
-            # Numba makes Python objects of a kernel's results without a look at exceptions: there it becomes of KeyboardInterrupt
+            # Numba makes Python objects of a kernel's results without a look at exceptions: there it becomes of
+            # KeyboardInterrupt
             if self.interrupted:
                 raise KeyboardInterrupt from None
             raise

@@ -1,8 +1,9 @@
 """Ctrl-C: pass it to the part of the program that asked for it, without raising an exception inside other code.
 
-An exception that Python's own handler raises can come up anywhere: while Numba makes Python objects of a kernel's results it ends as
-``SystemError: ... returned a result with an exception set``, and at the end of the process as a traceback. So whoever can end in an orderly
-way listens, and a press calls the listener. Only a press that no listener takes does what it did before.
+An exception that Python's own handler raises can come up anywhere: while Numba makes Python objects of a kernel's
+results it ends as ``SystemError: ... returned a result with an exception set``, and at the end of the process as a
+traceback. So whoever can end in an orderly way listens, and a press calls the listener. Only a press that no listener
+takes does what it did before.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def press() -> bool:
 
 
 def first() -> bool:
-    """A listener that takes the first Ctrl-C of the process, and does nothing: what it could stop is as good as done."""
+    """A listener that takes the first Ctrl-C of the process, and does nothing: what it could stop is as good as
+    done."""
     return _presses == 1
 
 
@@ -53,8 +55,9 @@ def unheard() -> Iterator[None]:
 def listening(listener: Listener) -> Iterator[None]:
     """Offer every Ctrl-C to a listener while the block runs.
 
-    In the main thread this replaces the handler of the signal; elsewhere, as in the thread of a command, it is up to the main thread to
-    call :func:`press`. A process that ignores the signal, as one in the background of a script may, goes on ignoring it.
+    In the main thread this replaces the handler of the signal; elsewhere, as in the thread of a command, it is up to
+    the main thread to call :func:`press`. A process that ignores the signal, as one in the background of a script may,
+    goes on ignoring it.
     """
     outermost = not _listeners
     _listeners.append(listener)
@@ -71,10 +74,11 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def heard(otherwise: Callable[[int, Any], Any]) -> Iterator[None]:
-    """Call :func:`press` for every Ctrl-C at once, also while the main thread is inside a kernel: Python calls handlers only after that.
+    """Call :func:`press` for every Ctrl-C at once, also while the main thread is inside a kernel: Python calls handlers
+    only after that.
 
-    The interpreter writes a byte to a pipe as soon as a signal comes, so none is lost, and a thread waits for it. A press that no listener
-    takes is left to the handler ``otherwise``, which runs in the main thread.
+    The interpreter writes a byte to a pipe as soon as a signal comes, so none is lost, and a thread waits for it. A
+    press that no listener takes is left to the handler ``otherwise``, which runs in the main thread.
     """
     reader, writer = os.pipe()
     os.set_blocking(reader, False)

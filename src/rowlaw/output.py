@@ -1,7 +1,7 @@
 """Files that appear under their names only when they are whole: written beside, made durable, put in place in one step.
 
-A process killed at any moment, or a full disk, leaves the file that was there before. What a killed process leaves beside it goes with
-the next write of that file.
+A process killed at any moment, or a full disk, leaves the file that was there before. What a killed process leaves
+beside it goes with the next write of that file.
 """
 
 from __future__ import annotations

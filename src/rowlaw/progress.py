@@ -20,7 +20,8 @@ _compilations = 0  # kernels being compiled right now: one, and those that it ca
 
 
 def compiling(more: int) -> None:
-    """Kernels begin (1) or end (-1) to be compiled, which happens once for each and makes a phase take longer than it ever will again."""
+    """Kernels begin (1) or end (-1) to be compiled, which happens once for each and makes a phase take longer than it
+    ever will again."""
     global _compilations  # noqa: PLW0603 - the compiler is one for the process, and so is its lock
     _compilations += more
 

@@ -9,7 +9,8 @@ import numpy as np
 
 
 class Stopped(Exception):  # noqa: N818 - nothing is wrong: somebody wants the work to end
-    """Raised by work that was told to stop before it was done; ``results`` has those of its tasks that are, in order, else None."""
+    """Raised by work that was told to stop before it was done; ``results`` has those of its tasks that are, in order,
+    else None."""
 
     def __init__(self, results: Sequence[Any] = ()) -> None:
         super().__init__("stopped before it was done")

@@ -10,13 +10,9 @@ how far it is, use `cluster.kill_worker(i)`, and `cluster.restart_worker(i)` aft
         assert cluster.run("print(json.dumps(session().range(10).count()))") == 10
 """
 
-import os
-
 import pytest
 
 from tests.cluster.standalone import Cluster
-
-os.environ.setdefault("ROWLAW_CDS", "use")
 
 
 @pytest.fixture(scope="session")

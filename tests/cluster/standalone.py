@@ -27,7 +27,7 @@ class Cluster(Standalone):
             "import rowlaw.spark.session as _session\n"
             f"def session():\n    return _session.session(master={self.master!r})\n" + textwrap.dedent(text)
         )
-        settings = {"PYSPARK_SUBMIT_ARGS": self.submit_args(conf or {}), "SPARK_LOCAL_IP": "127.0.0.1", "ROWLAW_CDS": "use"}
+        settings = {"PYSPARK_SUBMIT_ARGS": self.submit_args(conf or {}), "SPARK_LOCAL_IP": "127.0.0.1"}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen([sys.executable, str(file)], env=os.environ | settings | environment, cwd=self.folder, **pipes)
         self._processes.append(process)

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.errors import RowlawError
-from rowlaw.kernels import hitting_refine
-from rowlaw.search import bitsets, hypergraph
+from rowlaw.search import bitsets, extend, hypergraph, run
 from rowlaw.search import search as module
 from rowlaw.search.bitsets import distinct, mirrored, one_of_each, pack, unpack, without_repeats
 from rowlaw.search.hypergraph import Hypergraph
@@ -60,14 +59,15 @@ def as_bits(sets):
 
 @contextmanager
 def settings_of(**values):
-    saved = {name: getattr(module, name) for name in values}
+    homes = {name: module if hasattr(module, name) else run for name in values}
+    saved = {name: getattr(home, name) for name, home in homes.items()}
     for name, value in values.items():
-        setattr(module, name, value)
+        setattr(homes[name], name, value)
     try:
         yield
     finally:
         for name, value in saved.items():
-            setattr(module, name, value)
+            setattr(homes[name], name, value)
 
 
 @st.composite
@@ -104,7 +104,7 @@ def evidence(draw, max_columns=5, max_edges=30, nulls=True):
 @given(loose(), st.sampled_from([0, 1024]), st.integers(1, 2))
 def test_any_edges(problem, few_words, threads):
     edges, vertices, forbidden = problem
-    with settings_of(FEW_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE=0):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert found.complete
     assert as_bits(found.sets) == brute(edges, vertices, forbidden)
@@ -137,7 +137,7 @@ def test_a_search_that_finds_too_much_gives_up(problem, most, threads, wide):
 @given(loose(max_vertices=20, max_edges=14), st.sampled_from([0, 1024]), st.integers(1, 2))
 def test_more_vertices(problem, few_words, threads):
     edges, vertices, forbidden = problem
-    with settings_of(FEW_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE=0):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert as_bits(found.sets) == berge(edges, forbidden)
 
@@ -146,7 +146,7 @@ def test_more_vertices(problem, few_words, threads):
 def test_evidence_and_its_symmetry(problem, few_words, threads):
     edges, vertices, forbidden, exchange = problem
     expected = berge(sorted(set(edges)), forbidden)
-    with settings_of(FEW_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE=0):
         both = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
         graph = graph_of(edges, vertices, forbidden, exchange)
         one = minimal_hitting_sets(graph, threads=threads)
@@ -186,7 +186,7 @@ def test_many_vertices(data, vertices, threads):
 @given(loose(max_vertices=18) | evidence(), st.integers(1, 40), st.sampled_from([0, 1024]))
 def test_branches_have_each_set_once(problem, many, few_words):
     graph = graph_of(*problem[:3])
-    with settings_of(FEW_WORDS=few_words):
+    with settings_of(SHORT_WORDS=few_words):
         parts = [search_branch(graph, pickle.loads(pickle.dumps(branch))).sets for branch in branches(graph, many)]
         found = np.concatenate([*parts, np.zeros((0, graph.edges.shape[1]), np.uint64)])
     assert as_bits(found) == berge(sorted(set(problem[0])), problem[2])
@@ -240,8 +240,8 @@ def test_refine_many_edges(seed, edges, gap, forced, data):
         assert as_bits(refine(graph, before, known, threads=threads).sets) == expected
     order, nothing = np.arange(graph.vertices), graph_of([], graph.vertices).forbidden
     for bits in (graph.edges, graph.edges[:0]):
-        hits = hitting_refine.bitmaps(bits, graph.vertices)
-        found, _ = hitting_refine.extended(hits, order, graph.edges, known, before, nothing, 1 << 20, NEVER.flag)
+        hits = extend.bitmaps(bits, graph.vertices)
+        found, _ = extend.extended(hits, order, graph.edges, known, before, nothing, 1 << 20, NEVER.flag)
         assert as_bits(found) == expected
 
 
@@ -255,9 +255,9 @@ def test_missing(seed, words, edges, most):
     sets[1::3] &= rng.integers(0, 1 << 63, (len(sets[1::3]), words), np.uint64) & np.uint64(0xFF)
     first = edges // 3
     expected = np.array([bool((~(lines[first:] & s).any(axis=1)).any()) for s in sets])
-    found = hitting_refine.missing(lines, first, sets, most, NEVER.flag)
+    found = extend.missing(lines, first, sets, most, NEVER.flag)
     assert np.array_equal(found, expected & (np.cumsum(expected) <= most + 1))
-    assert np.array_equal(hitting_refine.missing(lines, first, sets[:50], most, NEVER.flag), expected[:50])
+    assert np.array_equal(extend.missing(lines, first, sets[:50], most, NEVER.flag), expected[:50])
 
 
 @given(st.data(), evidence())

@@ -14,8 +14,6 @@ import pytest
 
 from rowlaw.spark.session import session
 
-os.environ.setdefault("ROWLAW_CDS", "use")  # tests are quicker with a class archive, and never make one in the background
-
 Script = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -16,9 +16,9 @@ import pytest
 import rowlaw
 from rowlaw.engine.spark.limits import VALUE_BYTES, SparkLimits
 from rowlaw.errors import RowlawError
-from rowlaw.maintain import steps
 from rowlaw.rules import parse
 from rowlaw.spark.jobs import frame_of
+from rowlaw.storage import arrays as steps
 from rowlaw.streams import deciding, tables
 from rowlaw.streams.guard import HistoryGuard
 from tests import naive
@@ -146,7 +146,7 @@ def test_stopped_at_every_step(spark, history, guard, tmp_path, step):
 KILLED = """
     import os, signal, sys
     import rowlaw
-    from rowlaw.maintain import steps
+    from rowlaw.storage import arrays as steps
     from rowlaw.spark.session import session
 
     def stop(name):

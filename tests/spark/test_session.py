@@ -2,11 +2,11 @@
 
 import importlib
 import json
+import os
 import shlex
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -166,7 +166,6 @@ def test_settings_of_a_cluster(monkeypatch):
 def archives(monkeypatch, tmp_path):
     monkeypatch.setenv("ROWLAW_CACHE", str(tmp_path / "a cache"))
     monkeypatch.delenv("ROWLAW_CDS", raising=False)
-    monkeypatch.delenv("CI", raising=False)
     return monkeypatch
 
 
@@ -212,31 +211,38 @@ def test_damaged_archive_is_harmless(archives, content, runtime):
     assert done.stdout.splitlines()[0] == plain.stdout.splitlines()[0]
 
 
-def test_one_maker_a_day(archives, monkeypatch):
+def test_warm_makes_the_archive(archives, tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(numba_cache())}  # kernels that are compiled already stay so
+    command = [sys.executable, "-c", "from rowlaw.cli import main; main()", "warm", "--quiet"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     file = cds.archive(find_java())
-    assert not cds.tried(file)
-    assert [cds.claim(file), cds.claim(file), cds.tried(file)] == [True, False, True]
-    tomorrow = time.time() + cds.RETRY + 1
-    monkeypatch.setattr(time, "time", lambda: tomorrow)
-    assert not cds.tried(file)
-    assert cds.claim(file)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0].startswith("kernels: compiled")
+    assert done.stdout.splitlines()[1] == f"class archive: {file.stat().st_size / 1e6:.0f} MB, {file}"
+    assert [path for path in file.parent.iterdir() if path != file] == []
 
 
-def test_maker_is_started_once_and_only_when_wanted(archives, monkeypatch):
-    started = []
-    monkeypatch.setattr(cds.atexit, "register", lambda function, *arguments: started.append(arguments))
+def test_an_archive_that_exists_is_not_made_again(archives):
     java = find_java()
-    for wish in ("0", "use"):
-        monkeypatch.setenv("ROWLAW_CDS", wish)
-        cds.make_later(java)
-    monkeypatch.delenv("ROWLAW_CDS")
-    monkeypatch.setenv("CI", "true")
-    cds.make_later(java)
-    assert started == []
-    monkeypatch.delenv("CI")
-    cds.make_later(java)
-    cds.make_later(java)
-    assert started == [(cds.archive(java),)]
+    file = cds.archive(java)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"made")
+    assert warm.make(java) == file
+    assert file.read_bytes() == b"made"
+
+
+def test_an_archive_needs_space(archives, monkeypatch):
+    monkeypatch.setattr(warm, "FREE_BYTES", 1 << 70)
+    with pytest.raises(RowlawError, match="FILE_NOT_WRITTEN"):
+        warm.make(find_java())
+
+
+def test_an_archive_that_java_does_not_write_is_an_error(archives, monkeypatch):
+    monkeypatch.setattr(warm, "_run", lambda *_: None)
+    java = find_java()
+    with pytest.raises(RowlawError, match="Java wrote no class archive"):
+        warm.make(java)
+    assert list(cds.archive(java).parent.iterdir()) == []
 
 
 def test_maker_runs_what_rowlaw_runs(spark, tmp_path):

@@ -1,7 +1,7 @@
 """Tries to break rowlaw: ``python -m tests.torture [PART...] [--minutes 10] [--out FILE]``.
 
 Without parts, all of them in turn. A part says what it tried and what went wrong; the run fails if anything did. ``make torture`` writes
-``benchmarks/results/torture.json``, from which docs/torture.md is made.
+``benchmarks/results/summary.json``, from which docs/torture.md is made.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ def _write(path: Path, outcomes: list[Outcome], seconds: float, minutes: float) 
         "found": json.loads(FOUND.read_text()),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    if path.name == "summary.json":  # the results of all benchmarks are in one file
+        document = {**(json.loads(path.read_text()) if path.exists() else {}), "torture": document}
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

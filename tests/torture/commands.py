@@ -21,7 +21,7 @@ ROWS = 300
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "ROWLAW_CDS": "use", "COLUMNS": "120", **more}
+    return {**os.environ, "COLUMNS": "120", **more}
 
 
 def rowlaw_command(*arguments: str, folder: Path, timeout: float = 600, **more: str) -> subprocess.CompletedProcess[str]:

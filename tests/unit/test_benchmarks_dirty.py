@@ -69,7 +69,7 @@ def test_the_page_shows_what_was_measured(tmp_path):
     case = {"name": "suspects, beers", "contenders": [{"label": "rowlaw", "answer": answer}]}
     repaired = {"name": "repair, beers", "contenders": [{"label": "rowlaw", "answer": {**answer, "repair": cells, "added": 0.25}}]}
     broken = {"name": "suspects, tax", "contenders": [{"label": "rowlaw", "answer": None}]}
-    (tmp_path / "dirty.json").write_text(json.dumps({"when": "2024-01-01", "comparisons": [case, repaired, broken]}))
+    (tmp_path / "summary.json").write_text(json.dumps({"dirty": {"when": "2024-01-01", "comparisons": [case, repaired, broken]}}))
     shown = figures.dirty(tmp_path)
     assert "| suspects, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 |  |  |  |  |" in shown
     assert "| repair, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 | 0.50 | 0.67 | 0.57 | 0.25 |" in shown

@@ -67,7 +67,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, comparison: Comparison,
     monkeypatch.setattr(runner, "cases", lambda *_: [comparison])
     out, quiet = io.StringIO(), Console(file=io.StringIO())
     code = runner.run(["fake"], Options(**{"repeat": 1, **options}), Console(file=out, width=200), quiet, tmp_path)
-    return code, out.getvalue(), json.loads((tmp_path / "fake.json").read_text(encoding="utf-8"))
+    return code, out.getvalue(), json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["fake"]
 
 
 def test_same_answers_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -303,8 +303,9 @@ def test_all_targets_in_one_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert code == 1
     assert "OSError: no table" in out.getvalue()
     assert "KeyError" in out.getvalue()
-    assert sorted(path.name for path in tmp_path.glob("*.json")) == ["good.json", "more.json"]
-    (comparison,) = json.loads((tmp_path / "good.json").read_text())["comparisons"]
+    documents = json.loads((tmp_path / "summary.json").read_text())
+    assert sorted(documents) == ["good", "more"]
+    (comparison,) = documents["good"]["comparisons"]
     assert [len(one["seconds"]) for one in comparison["contenders"]] == [1, 1]
 
 

@@ -22,10 +22,10 @@ from rowlaw.evidence import sample, tiles
 from rowlaw.evidence.slots import Slots
 from rowlaw.evidence.tiles import agreeing_pairs, all_pairs
 from rowlaw.kernels import differences as difference_kernels
-from rowlaw.kernels import hitting_refine
 from rowlaw.predicates import SpaceOptions
 from rowlaw.relation import encode
 from rowlaw.rules import parse
+from rowlaw.search import extend
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_hitting_sets, refine
 from rowlaw.source import open_source
@@ -82,7 +82,7 @@ WORK = [
     (tasks, "answer"),
     (contexts.Contexts, "_look"),
     (contexts.Contexts, "_removed"),
-    (hitting_refine, "extended"),
+    (extend, "extended"),
     (difference_kernels, "compare_all"),
     (approximate, "enumerate_approximate"),
     (module, "predicate_space"),
@@ -336,8 +336,8 @@ def test_kernels_look_at_the_flag(relation):
     signatures, counts = work(np.array([[0, 0], [0, 1]]))
     assert len(signatures) == len(counts) == 0
     edges, sets = np.array([[1], [2]], np.uint64), np.array([[1]] * 100, np.uint64)
-    assert hitting_refine.missing(edges, 0, sets, 1000, NEVER.flag).all()
-    assert not hitting_refine.missing(edges, 0, sets, 1000, stop.flag).any()
+    assert extend.missing(edges, 0, sets, 1000, NEVER.flag).all()
+    assert not extend.missing(edges, 0, sets, 1000, stop.flag).any()
     graph = Hypergraph(edges, 2)
     before = minimal_hitting_sets(Hypergraph(edges[:1], 2)).sets
     assert refine(graph, before, 1).complete

@@ -17,7 +17,7 @@ from rowlaw.discovery.goals import Goals
 from rowlaw.errors import RowlawError
 from rowlaw.predicates import space
 from rowlaw.rules import canonical, implies, parse
-from rowlaw.search import hypergraph, search
+from rowlaw.search import hypergraph, run
 
 # Hydra, Table 1. In its fourth rule the text says what the formula, as it came down to us, has the wrong way round: of two
 # employees of one department the newer one does not earn more.
@@ -190,7 +190,7 @@ def test_found_too_late_for_a_long_list(kinds, monkeypatch):
 def test_more_rules_than_can_be_kept(kinds, monkeypatch):
     """The smallest of those found by then come, proven, and it is said why there are no more."""
     monkeypatch.setattr(hypergraph, "MOST_SETS", 3)
-    monkeypatch.setattr(search, "SLICE", 64)
+    monkeypatch.setattr(run, "SLICE", 64)
     random = np.random.default_rng(5)
     table = pa.table({f"c{i}": random.integers(0, 4, 200) for i in range(10)})
     found = rowlaw.discover(table, kinds=kinds, cross=False, progress=False)

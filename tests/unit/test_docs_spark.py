@@ -39,9 +39,9 @@ def results(tmp_path):
     }
     measured = [case(c.name, c.size, seconds) for c in target.CASES(Options())]
     machine = {"cores": 2, "cpu": "a processor", "memory_gib": 24, "load_before": 0.1}
-    (tmp_path / "cluster.json").write_text(json.dumps({"when": "2026-11-16", "machine": machine, "comparisons": measured}))
     grown = [case("growth a key", size, {"rowlaw": (size / 10**6, 1.0, 50 * size)}) for size in (10**6, 10**7)]
-    (tmp_path / "check.json").write_text(json.dumps({"comparisons": grown}))
+    documents = {"cluster": {"when": "2026-11-16", "machine": machine, "comparisons": measured}, "check": {"comparisons": grown}}
+    (tmp_path / "summary.json").write_text(json.dumps(documents))
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def test_nothing_measured_yet(tmp_path, results):
     empty = tmp_path / "empty"
     empty.mkdir()
     assert hook.phases(empty) == hook.estimate(empty) == hook.NOTHING
-    (results / "cluster.json").write_text(json.dumps({"comparisons": []}))
+    (results / "summary.json").write_text(json.dumps({"cluster": {"comparisons": []}}))
     assert hook.estimate(results) == hook.NOTHING
 
 

@@ -17,17 +17,17 @@ def speed():
     return module
 
 
-def write(folder, *cases):
-    folder.mkdir(exist_ok=True)
+def document(*cases):
     comparisons = [{"name": name, "size": size, "contenders": [{"seconds": seconds}]} for name, size, seconds in cases]
     machine = {"cores": 2, "cpu": "Z80", "python": "3.12"}
-    (folder / "cold.json").write_text(json.dumps({"when": "2024-01-01", "machine": machine, "comparisons": comparisons}))
+    return {"when": "2024-01-01", "machine": machine, "comparisons": comparisons}
 
 
 def test_the_least_of_all_rounds_is_shown(speed, tmp_path):
     assert speed.cold(tmp_path) == speed.NOTHING
-    write(tmp_path, ("check", 30_000, [1.5, 1.25]), ("new", None, [0.5]), ("failed", None, []))
-    write(tmp_path / "before", ("check", 30_000, [4.0, 3.0]))
+    now = document(("check", 30_000, [1.5, 1.25]), ("new", None, [0.5]), ("failed", None, []))
+    before = document(("check", 30_000, [4.0, 3.0]))
+    (tmp_path / "summary.json").write_text(json.dumps({"cold": now, "cold before": before}))
     shown = speed.cold(tmp_path)
     assert "| check | 30,000 | 3.00 s | 1.25 s |" in shown
     assert "| new |  |  | 0.50 s |" in shown

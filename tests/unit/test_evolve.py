@@ -19,7 +19,7 @@ from rowlaw.progress import Progress
 from rowlaw.relation import encode
 from rowlaw.rules import parse
 from rowlaw.rules.implication import canonical, implies
-from rowlaw.search import hypergraph, search
+from rowlaw.search import hypergraph, run
 from rowlaw.source import open_source
 from rowlaw.storage.table import GrowingTable
 
@@ -189,7 +189,7 @@ def test_keys_and_what_is_none(way):
 
 def test_more_rules_than_can_be_kept_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(hypergraph, "MOST_SETS", 3)
-    monkeypatch.setattr(search, "SLICE", 64)
+    monkeypatch.setattr(run, "SLICE", 64)
     random = np.random.default_rng(5)
     table = pa.table({f"c{i}": random.integers(0, 4, 200) for i in range(10)})
     with pytest.raises(RowlawError, match="MANY_RULES"):

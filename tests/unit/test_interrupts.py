@@ -137,7 +137,7 @@ BUSY = {
     "kernel": """
         def busy():
             from rowlaw.kernels.sample import note
-            from rowlaw.kernels.evidence import new_table
+            from rowlaw.kernels.signatures import new_table
             found, used = new_table(1 << 12, 1), 0
             signatures = np.arange(1000, dtype=np.uint64)[:, None]
             one = np.zeros(1, np.int64), np.zeros(1, bool)

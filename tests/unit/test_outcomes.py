@@ -15,7 +15,7 @@ from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.evidence.tiles import evidence_of_pairs
 from rowlaw.kernels import differences, links, sample, upkeep, witness
-from rowlaw.kernels.evidence import SLOTS
+from rowlaw.kernels.signatures import SLOTS
 from rowlaw.relation import encode
 from rowlaw.rules import outcomes
 from rowlaw.rules.model import Column, Constant, Op

@@ -168,7 +168,7 @@ def test_the_page_is_made_from_a_run(tmp_path):
         Outcome("cases", "random rules", 1_234_567, 60.0, {"rules_broken": 5000}),
         Outcome("shapes", "odd", 1, 2.0, {"commands": bounds}, ["wide: it broke"]),
     ]
-    write(tmp_path / "torture.json", parts, 62.0, 10.0)
+    write(tmp_path / "summary.json", parts, 62.0, 10.0)
     page = figures.torture(tmp_path)
     for told in (
         "1,234,568 cases in 1.0 minutes",

@@ -8,7 +8,6 @@ else.
 from __future__ import annotations
 
 import atexit
-import gc
 import os
 import signal
 import sys
@@ -22,7 +21,6 @@ from rowlaw.errors import RUN_FAILED
 from rowlaw.interrupts import heard
 from rowlaw.output import discard_drafts
 
-GARBAGE = 100_000  # objects made before a search for unreachable ones: after 700, as Python does, is hundreds of times while modules load
 TIDY_SECONDS = 1.0  # for removing scratch files, when the process ends on Ctrl-C
 BEGAN = time.monotonic()  # about when the process did: a time limit counts from here
 _CLEAR_LINE = b"\r\x1b[K\x1b[?25h"  # a progress bar hides the cursor
@@ -30,8 +28,7 @@ _CLEAR_LINE = b"\r\x1b[K\x1b[?25h"  # a progress bar hides the cursor
 
 def main() -> None:
     """Run the command of this process, and end it."""
-    gc.set_threshold(GARBAGE)
-    sys.meta_path.insert(0, _PandasOnDemand())
+    sys.meta_path.insert(0, _PandasOnDemand())  # a check of two rules: 1.26 instead of 1.58 s of processor time
     if not callable(signal.getsignal(signal.SIGINT)):  # in the background of a script Ctrl-C is somebody else's
         _leave(_command())
     ended: list[BaseException | None] = []
@@ -83,7 +80,7 @@ def end_now(told: str, code: int) -> NoReturn:
 
 def _tidy() -> None:
     discard_drafts()
-    atexit._run_exitfuncs()  # scratch folders of relations, among others
+    atexit._run_exitfuncs()  # undocumented; removes the scratch folders of relations, which os._exit would leave behind
     discard_drafts()
 
 
@@ -115,7 +112,9 @@ def _leave(ended: BaseException | None) -> NoReturn:
     if (ended is not None and not isinstance(ended, SystemExit)) or not isinstance(code, int | None):
         raise ended  # type: ignore[misc]  # the usual way: Python says what it is
     try:
-        threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does first
+        # The two undocumented functions are what Python calls first when it ends. Ending here instead of after taking all modules
+        # apart: 1.26 instead of 1.46 s of processor time for a check of two rules.
+        threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -20,7 +20,7 @@ from rowlaw.deadline import Deadline
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.engine.protocol import DiscoveryEngine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.kernels.approximate import enumerate_approximate
+from rowlaw.search.approximate import enumerate_approximate
 from rowlaw.stopping import Stopped
 
 ASKED_AT_ONCE = 500  # rules per question to the engine

@@ -1,9 +1,10 @@
 """Laws that nearly hold in a sample: keys and functional dependencies that a few rows break, measured by g3 and by mu+.
 
-g3 is the smallest share of rows without which a law holds. It is small for left sides that hardly any two rows share, and for right
-sides that are nearly constant, whatever the law. mu+ corrects for both: it is how much more often rows that agree on the left side agree
-on the right side than chance has it, with a correction for the number of groups (Piatetsky-Shapiro and Matheus, *Measuring data
-dependencies in large databases*, KDD workshop 1993; Parciak et al., *Measuring approximate functional dependencies*, ICDE 2024).
+g3 is the smallest share of rows without which a law holds. It is small for left sides that hardly any two rows share,
+and for right sides that are nearly constant, whatever the law. mu+ corrects for both: it is how much more often rows
+that agree on the left side agree on the right side than chance has it, with a correction for the number of groups
+(Piatetsky-Shapiro and Matheus, *Measuring data dependencies in large databases*, KDD workshop 1993; Parciak et al.,
+*Measuring approximate functional dependencies*, ICDE 2024).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from rowlaw.stopping import NEVER, Stop
 
 SAMPLED_ROWS = 10_000  # rows that are measured
 LARGE_GROUP = 5  # rows of a group that says something about a law by itself
-DOUBTFUL = 3  # rows of a group that differ from its most frequent value, from which on it can be seen whether they agree
+# rows of a group that differ from its most frequent value, from which on it can be seen whether they agree
+DOUBTFUL = 3
 WIDE = 40  # columns, beyond which only single columns are tried as left sides
 
 
@@ -29,10 +31,11 @@ WIDE = 40  # columns, beyond which only single columns are tried as left sides
 class Dependence:
     """How nearly ``left`` determines ``right`` (None: the row, so that ``left`` is a key).
 
-    ``removed``: share of rows to remove (g3). ``mu``: mu+, or for a key the share of collisions by chance that do not occur.
-    ``group``: rows that agree on the left side, on average. ``agreed``: the share of the rows in large groups whose group has one value in
-    at least half of its rows. ``exceptions``: rows that differ from their group's most frequent value, where several do; ``second``: the
-    share of those that have the group's second value. Wrong values differ from each other; where a second value is frequent, it is right.
+    ``removed``: share of rows to remove (g3). ``mu``: mu+, or for a key the share of collisions by chance that do not
+    occur. ``group``: rows that agree on the left side, on average. ``agreed``: the share of the rows in large groups
+    whose group has one value in at least half of its rows. ``exceptions``: rows that differ from their group's most
+    frequent value, where several do; ``second``: the share of those that have the group's second value. Wrong values
+    differ from each other; where a second value is frequent, it is right.
     """
 
     left: tuple[str, ...]
@@ -48,9 +51,11 @@ class Dependence:
 def measured(
     relation: Relation, names: Sequence[str], nulls: Nulls, *, most: int = 2, seed: int = 0, stop: Stop = NEVER
 ) -> Iterator[Dependence]:
-    """Measure all keys and functional dependencies with at most ``most`` columns on the left side, on a sample of the rows.
+    """Measure all keys and functional dependencies with at most ``most`` columns on the left side, on a sample of the
+    rows.
 
-    ``O(c^(most + 1) n)`` for ``c`` columns and ``n`` rows of the sample. Raises ``Stopped`` soon after ``stop`` is requested.
+    ``O(c^(most + 1) n)`` for ``c`` columns and ``n`` rows of the sample. Raises ``Stopped`` soon after ``stop`` is
+    requested.
     """
     sample = Sample.of(relation, names, nulls, seed)
     for size in range(1, (most if len(names) <= WIDE else 1) + 1):
@@ -82,7 +87,8 @@ class Sample:
         return Sample(names, codes)
 
     def measure(self, left: tuple[int, ...], rights: Sequence[int] | None = None) -> Iterator[Dependence]:
-        """What some columns determine: first whether they are a key, then each of the other columns (of ``rights``, if given)."""
+        """What some columns determine: first whether they are a key, then each of the other columns (of ``rights``, if
+        given)."""
         groups, number = self.groups(left)
         order = np.empty(int(np.count_nonzero(groups >= 0)), np.int32)
         starts = np.empty(number + 1, np.int64)
@@ -120,7 +126,8 @@ class Sample:
         column = self.codes[right][order]
         often = np.bincount(column[column >= 0]).astype(np.float64) / size
         by_chance = float(often @ often)
-        if by_chance >= 1 or held >= size:  # one value on the right side, or only groups of one row: chance explains all
+        # one value on the right side, or only groups of one row: chance explains all
+        if by_chance >= 1 or held >= size:
             return 0.0
         return max(0.0, 1 - (1 - squares / size) / (1 - by_chance) * (size - 1) / (size - held))
 

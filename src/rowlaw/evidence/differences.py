@@ -1,8 +1,9 @@
 """Difference sets: what pairs of rows say about keys, functional dependencies and order compatibilities, as edges.
 
-For two rows let D be the columns in which they do not agree (a null that is unknown agrees with nothing). A key must hit every D. A
-functional dependency to A must hit every D without A of pairs that differ in A; an order compatibility of A and B every D without both, of
-pairs in which A and B run against each other (with ``desc``: along). Only minimal difference sets matter, and of these there are few.
+For two rows let D be the columns in which they do not agree (a null that is unknown agrees with nothing). A key must
+hit every D. A functional dependency to A must hit every D without A of pairs that differ in A; an order compatibility
+of A and B every D without both, of pairs in which A and B run against each other (with ``desc``: along). Only minimal
+difference sets matter, and of these there are few.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Differences:
         self.facts = np.zeros((0, facts), np.uint64)
 
     def add_pairs(self, pairs: Pairs, deadline: Deadline | None = None) -> None:
-        """Take in given pairs of rows; their relation must have the same columns. After the deadline sets that are not minimal are kept."""
+        """Take in given pairs of rows; their relation must have the same columns. After the deadline sets that are not
+        minimal are kept."""
         if len(pairs):
             table = kernels.new_table(self.words, self.facts.shape[1])
             codes = np.asarray(pairs.relation.matrix)

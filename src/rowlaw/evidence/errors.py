@@ -1,10 +1,11 @@
 """Simulated errors: rows with one wrong cell, and what they say beside unchanged rows.
 
-A rule is worth having for the errors that it would catch. So errors are made: the cell of a random row gets the value of another row
-(*replaced*), or a row is entered again with one cell changed (*inserted*). An error breaks a rule if the changed row breaks it together
-with an unchanged row. Instead of asking an engine for each rule, the changed rows are compared once with some unchanged rows, and every
-rule is read off that evidence. Unchanged rows are random ones, and for each error those most like the changed row: rows that agree on rare
-values are the ones that break keys and functional dependencies, and a random sample of a large table has none of them.
+A rule is worth having for the errors that it would catch. So errors are made: the cell of a random row gets the value
+of another row (*replaced*), or a row is entered again with one cell changed (*inserted*). An error breaks a rule if the
+changed row breaks it together with an unchanged row. Instead of asking an engine for each rule, the changed rows are
+compared once with some unchanged rows, and every rule is read off that evidence. Unchanged rows are random ones, and
+for each error those most like the changed row: rows that agree on rare values are the ones that break keys and
+functional dependencies, and a random sample of a large table has none of them.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ TRIES = 8  # random rows looked at for a value other than the cell's own
 ERRORS_AT_ONCE = 64  # errors whose signatures are in memory together
 SHIFTED = 0x5DEECE66D  # keeps the random numbers here apart from those of samples with the same seed
 
-EdgesOf = Callable[[np.ndarray], np.ndarray]  # signatures, uint64[pairs, words], to what they leave unsatisfied, uint64[pairs, words]
+# signatures, uint64[pairs, words], to what they leave unsatisfied, uint64[pairs, words]
+EdgesOf = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Distinct edges of each error, ``uint64[edges, words]``, how often each occurs, and where those of each error end."""
+    """Distinct edges of each error, ``uint64[edges, words]``, how often each occurs, and where those of each error
+    end."""
 
     edges: np.ndarray
     counts: np.ndarray
@@ -45,9 +48,11 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Simulated errors: row ``rows[i]`` of a relation has, in the column of index ``columns[i]``, the code ``codes[i]`` instead of its own.
+    """Simulated errors: row ``rows[i]`` of a relation has, in the column of index ``columns[i]``, the code ``codes[i]``
+    instead of its own.
 
-    ``inserted[i]``: the changed row is there besides the row, else in its place. ``partners[i]``: positions of the unchanged rows.
+    ``inserted[i]``: the changed row is there besides the row, else in its place. ``partners[i]``: positions of the
+    unchanged rows.
     """
 
     relation: Relation
@@ -67,13 +72,15 @@ class Errors:
 
     @cached_property
     def _small(self) -> tuple[Relation, list[np.ndarray], np.ndarray]:
-        """A relation of the unchanged rows and the changed ones; in it, the positions of partners and of the rows before the change."""
+        """A relation of the unchanged rows and the changed ones; in it, the positions of partners and of the rows
+        before the change."""
         rows = np.unique(np.concatenate([self.rows, *self.partners]))
         made = changed_rows(self.relation, rows, self.rows, self.columns, self.codes)
         return made, [np.searchsorted(rows, some) for some in self.partners], np.searchsorted(rows, self.rows)
 
     def edges(self, slots: Slots, edges_of: EdgesOf, *, before: bool = False, stop: Stop = NEVER) -> Edges:
-        """What the changed rows (``before``: the rows before the change) say beside their partners, in both directions."""
+        """What the changed rows (``before``: the rows before the change) say beside their partners, in both
+        directions."""
         small, partners, own = self._small
         over = slots.over(small)
         changed = small.rows - len(self) + np.arange(len(self))
@@ -98,7 +105,8 @@ class Errors:
 
 
 def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int = 0, stop: Stop = NEVER) -> Errors:
-    """Make about ``count`` errors in the given columns, the same number in each; none in columns that have only one value.
+    """Make about ``count`` errors in the given columns, the same number in each; none in columns that have only one
+    value.
 
     ``relation`` may be a sample. Takes time for ``count`` comparisons of a row with ``SCANNED_ROWS`` rows.
     """
@@ -123,7 +131,8 @@ def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int 
 
 
 def _other(relation: Relation, column: int, row: int, scanned: np.ndarray, random: np.random.Generator) -> int:
-    """The code that another row has in a column and that is not this row's; any other value where nearly all rows have the same."""
+    """The code that another row has in a column and that is not this row's; any other value where nearly all rows have
+    the same."""
     codes = relation.matrix[column]
     found = codes[random.choice(scanned, TRIES)]
     found = found[(found >= 0) & (found != codes[row])]

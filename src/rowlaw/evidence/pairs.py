@@ -9,8 +9,8 @@ import numpy as np
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
-from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels import sample as sampling
+from rowlaw.kernels import signatures as kernels
 from rowlaw.relation.pairs import Pairs
 
 ROWS_AT_ONCE = 1 << 16  # violating rows of a rule about single rows that are paired with other rows at once

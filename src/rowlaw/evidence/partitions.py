@@ -1,4 +1,5 @@
-"""Rows with their stripped partitions, and candidates checked on them: what `levels` asks of its sample and of the whole table.
+"""Rows with their stripped partitions, and candidates checked on them: what `levels` asks of its sample and of the
+whole table.
 
 A set of columns is an integer with a bit for each.
 """
@@ -37,7 +38,8 @@ def bits(mask: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What is asked about one context: which columns it determines, and which lines ``(left, right, descending)`` are in order in it."""
+    """What is asked about one context: which columns it determines, and which lines ``(left, right, descending)`` are
+    in order in it."""
 
     context: int
     constants: np.ndarray
@@ -116,7 +118,8 @@ class Rows:
         return found
 
     def _parent(self, context: int) -> tuple[int, Partition]:
-        """The context without one column: the cached one with fewest rows, else without its first, which its neighbours share."""
+        """The context without one column: the cached one with fewest rows, else without its first, which its neighbours
+        share."""
         cached = [(c, p) for c in bits(context) if (p := self._kept.get(context ^ (1 << c))) is not None]
         if cached:
             return min(cached, key=lambda found: len(found[1].rows))
@@ -130,7 +133,8 @@ class Rows:
                 self._sorted.add(column)
 
     def check(self, asked: Candidates, most: int = 0) -> Answers:
-        """Whether each candidate holds, and with ``most`` the rows of up to so many pairs that break each, those that agree most first."""
+        """Whether each candidate holds, and with ``most`` the rows of up to so many pairs that break each, those that
+        agree most first."""
         constants = np.full(len(asked.constants), kernels.HOLDS_FULLY, np.uint8)
         orders = np.full(len(asked.orders), kernels.HOLDS, np.uint8)
         groups = self.partition(asked.context)
@@ -157,7 +161,8 @@ _whole = lru_cache(maxsize=1)(Rows.whole)  # a worker elsewhere keeps the rows, 
 
 @dataclass(frozen=True)
 class Checking:
-    """Checks the candidates of a task on the given rows, or on all rows of a relation where it is; None for those after the deadline."""
+    """Checks the candidates of a task on the given rows, or on all rows of a relation where it is; None for those after
+    the deadline."""
 
     rows: Rows | None
     deadline: Deadline | None = None
@@ -200,7 +205,8 @@ class GrowingSample:
         return Checking(self._some, deadline)
 
     def on_all(self, deadline: Deadline, pairs: int, *, elsewhere: bool) -> Checking:
-        """What checks candidates on all rows and gives up to ``pairs`` pairs that break each; ``elsewhere``: in other processes."""
+        """What checks candidates on all rows and gives up to ``pairs`` pairs that break each; ``elsewhere``: in other
+        processes."""
         if elsewhere:
             return Checking(None, None, self._relation, self._nulls, pairs)
         return Checking(self._all, deadline, most=pairs)

@@ -1,8 +1,9 @@
 """The evidence of a sample of pairs, chosen to give as many distinct evidences as possible.
 
-Three ways to choose: random partners (Hydra section 4.2); random partners by the values of a column, from the columns and strategies
-that yield most (section 4.3); and, beyond Hydra, neighbours in orders sorted by several columns: pairs that agree on many columns are
-rare among random ones and give most. What the second adds to the third was measured: docs/decisions/0013.
+Three ways to choose: random partners (Hydra section 4.2); random partners by the values of a column, from the columns
+and strategies that yield most (section 4.3); and, beyond Hydra, neighbours in orders sorted by several columns: pairs
+that agree on many columns are rare among random ones and give most. What the second adds to the third was measured:
+docs/decisions/0013.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
-from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels import sample as sampling
+from rowlaw.kernels import signatures as kernels
 
 PARTNERS = 20  # random partners of a row: Hydra section 4.2
 EFFICIENCY = 0.005  # new evidences for each pair compared, below which a focus is given up: Hydra section 4.3
-NEIGHBOURS = 1e-5  # the same for neighbours: at 20 to 50 ns a pair, an evidence costs less than one question to the engine
+# the same for neighbours: at 20 to 50 ns a pair, an evidence costs less than one question to the engine
+NEIGHBOURS = 1e-5
 BATCH = 1 << 13  # rows that are given a partner before a focus is judged: docs/decisions/0013
 MOST_ROWS = 1 << 19  # of a larger table, so many random rows are looked at
 WITHIN, OTHER, BACK, FORTH = range(4)
@@ -32,8 +34,8 @@ WITHIN, OTHER, BACK, FORTH = range(4)
 class SampleOptions:
     """How pairs are sampled. Changes how long discovery takes, never what it finds.
 
-    ``partners``: random partners of each row (Hydra's k). ``efficiency``: new evidences for each pair compared, below which focused
-    sampling gives a column up. ``seed``: the same seed gives the same pairs.
+    ``partners``: random partners of each row (Hydra's k). ``efficiency``: new evidences for each pair compared, below
+    which focused sampling gives a column up. ``seed``: the same seed gives the same pairs.
     """
 
     partners: int = PARTNERS
@@ -73,7 +75,8 @@ class Sampler:
     >>> len(sampler.run()), len(sampler.run())
     (5, 0)
 
-    The same seed gives the same pairs. Near-linear: a round of neighbours is a counting sort and ``n`` comparisons for each column.
+    The same seed gives the same pairs. Near-linear: a round of neighbours is a counting sort and ``n`` comparisons for
+    each column.
     """
 
     def __init__(self, slots: Slots, options: SampleOptions | None = None, *, neighbours: float = NEIGHBOURS) -> None:
@@ -102,7 +105,8 @@ class Sampler:
         return EvidenceSet.of(np.concatenate((signatures, self.slots.reverse(signatures))), np.concatenate((counts, counts)))
 
     def run(self, known: np.ndarray | EvidenceSet | None = None, stop: Callable[[], bool] | None = None) -> np.ndarray:
-        """Sample until it is not worth while, or time to stop; the signatures found that are neither ``known`` nor given before."""
+        """Sample until it is not worth while, or time to stop; the signatures found that are neither ``known`` nor
+        given before."""
         if known is not None:
             signatures = known.signatures if isinstance(known, EvidenceSet) else known
             self._note(signatures, 2)
@@ -117,7 +121,8 @@ class Sampler:
             self.focused(stop)
 
     def look_as_published(self, stop: Callable[[], bool] | None = None) -> None:
-        """Sample as Hydra does: random partners, then focused with a partner for every row, until it is not worth while or time to stop."""
+        """Sample as Hydra does: random partners, then focused with a partner for every row, until it is not worth while
+        or time to stop."""
         if len(self._rows) > 1:
             self.random(stop)
             self.focused(stop, batch=len(self._rows))
@@ -139,8 +144,9 @@ class Sampler:
     def neighbouring(self, stop: Callable[[], bool] | None = None) -> None:
         """Neighbours in sorted orders, until a round through all columns yields too little.
 
-        Each step sorts by one more column and keeps the order within equal values, so rows stand in lexicographic order of the columns of
-        all steps, the last one first. A step takes the column that followed the one before it least often.
+        Each step sorts by one more column and keeps the order within equal values, so rows stand in lexicographic order
+        of the columns of all steps, the last one first. A step takes the column that followed the one before it least
+        often.
         """
         rows, last = self._packed.matrix, -1
         for _ in range(max(1, len(self._by))):
@@ -159,7 +165,8 @@ class Sampler:
                 return
 
     def focused(self, stop: Callable[[], bool] | None = None, batch: int = BATCH) -> None:
-        """Random partners by column and strategy; those that yield most go on, those that yield too little are given up.
+        """Random partners by column and strategy; those that yield most go on, those that yield too little are given
+        up.
 
         ``batch``: rows that are given a partner before a focus is judged; of more rows, random ones.
         """

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rowlaw.kernels import evidence as kernels
-from rowlaw.kernels.evidence import SLOTS
+from rowlaw.kernels import signatures as kernels
+from rowlaw.kernels.signatures import SLOTS
 from rowlaw.predicates.space import ORDERED_TYPES
 from rowlaw.relation import Relation, RelationColumn
 from rowlaw.relation.align import common_scale
@@ -42,8 +42,9 @@ class Slots:
     >>> [str(slot) for slot in slots.slots]
     ['s.zip =? t.zip', 's.pop <=> t.pop']
 
-    With ``nulls="unknown"`` a comparison with null has the outcome *unknown*, else null is equal to null and below every value.
-    The slots must be closed under exchange of ``s`` and ``t``. Pickles carry the relation by its folder; codes are found again.
+    With ``nulls="unknown"`` a comparison with null has the outcome *unknown*, else null is equal to null and below
+    every value. The slots must be closed under exchange of ``s`` and ``t``. Pickles carry the relation by its folder;
+    codes are found again.
     """
 
     relation: Relation
@@ -104,7 +105,8 @@ class Slots:
 
     @property
     def columns(self) -> tuple[np.ndarray, ...]:
-        """Codes to compare, ``int32``, null -1: columns of the table, brought to common scales, and outcomes within one row."""
+        """Codes to compare, ``int32``, null -1: columns of the table, brought to common scales, and outcomes within one
+        row."""
         return self._compared[0]
 
     @property
@@ -190,14 +192,16 @@ class _Columns:
         return self.place(name, lambda: self.scaled[name] if name in self.scaled else self.relation.codes(name))
 
     def outcome(self, slot: Slot) -> int:
-        """How the left operand compares with the right one in each row, encoded by :data:`rowlaw.rules.outcomes.ROW`."""
+        """How the left operand compares with the right one in each row, encoded by
+        :data:`rowlaw.rules.outcomes.ROW`."""
 
         def make() -> np.ndarray:
             if isinstance(slot.right, Constant):
                 at, equal = self.relation.position(slot.left.name, slot.right.value)
                 a = self.relation.codes(slot.left.name).astype(np.int64)
                 null = a < 0
-                difference = 2 * a - (2 * at if equal else 2 * at - 1)  # doubled: a literal may stand between two values
+                # doubled: a literal may stand between two values
+                difference = 2 * a - (2 * at if equal else 2 * at - 1)
             else:
                 assert isinstance(slot.right, Column)  # discovery makes no conditions
                 a = self.codes[self.column(slot.left.name)].astype(np.int64)
@@ -213,7 +217,8 @@ class _Columns:
 
 
 def _common_scales(slots: Slots) -> dict[str, np.ndarray]:
-    """The codes of columns that are compared with other columns: those compared with each other, directly or not, share a scale."""
+    """The codes of columns that are compared with other columns: those compared with each other, directly or not, share
+    a scale."""
     group: dict[str, frozenset[str]] = {}
     for slot in slots.slots:
         if isinstance(slot.right, Column) and slot.left.name != slot.right.name:

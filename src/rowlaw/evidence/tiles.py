@@ -14,6 +14,7 @@ from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels import sample as sampling
+from rowlaw.kernels.signatures import entries, new_table, signatures_of
 from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
 from rowlaw.relation.pairs import Pairs
 from rowlaw.spark.jobs import DriverThreads, Workers, finished
@@ -45,9 +46,10 @@ def all_pairs(
     >>> list(all_pairs(Slots.same_column(relation)))
     [((0,), 2), ((5,), 2), ((6,), 2)]
 
-    ``O(n^2)`` pairs of distinct rows at several hundred million a second and core: each unordered pair is compared once, the other
-    direction is read off the distinct signatures. Equal rows are folded first, and rows are sorted by columns of few values, so that
-    most tiles have few values in many columns, which then need not be compared. Raises ``Stopped`` soon after ``stop`` is requested.
+    ``O(n^2)`` pairs of distinct rows at several hundred million a second and core: each unordered pair is compared
+    once, the other direction is read off the distinct signatures. Equal rows are folded first, and rows are sorted by
+    columns of few values, so that most tiles have few values in many columns, which then need not be compared. Raises
+    ``Stopped`` soon after ``stop`` is requested.
     """
     workers = workers or DriverThreads()
     work = Tiles(slots, rows, multiplicity, tile, direct, stop=stop)
@@ -80,12 +82,13 @@ def agreeing_pairs(
     tile: int = AGREEING_TILE,
     stop: Stop = NEVER,
 ) -> np.ndarray:
-    """The distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some that do not.
+    """The distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some that do
+    not.
 
-    Rows are laid out by the column. Small groups are walked pair by pair; otherwise tiles are compared with themselves and with those after
-    them that share a value, so that every pair of equal values is in one of the pairs of tiles. Either way the time is about the sum
-    of the squares of the groups' sizes. ``folded`` are the distinct rows, where the caller has them already.
-    Raises ``Stopped`` soon after ``stop`` is requested.
+    Rows are laid out by the column. Small groups are walked pair by pair; otherwise tiles are compared with themselves
+    and with those after them that share a value, so that every pair of equal values is in one of the pairs of tiles.
+    Either way the time is about the sum of the squares of the groups' sizes. ``folded`` are the distinct rows, where
+    the caller has them already. Raises ``Stopped`` soon after ``stop`` is requested.
     """
     workers = workers or DriverThreads()
     folded = finished(lambda: _laid_out(slots, folded or fold(slots), column), stop)
@@ -117,7 +120,8 @@ def agreeing_pairs(
 
 
 def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
-    """Distinct rows by a column and, as far as one key goes, by the columns of fewest values: tiles then have few values."""
+    """Distinct rows by a column and, as far as one key goes, by the columns of fewest values: tiles then have few
+    values."""
     by = slots.relation.codes(column)
     columns = [Sorted(by, int(by.max(initial=-1)) + 2)]
     for more in sorted((Sorted(c, int(c.max(initial=-1)) + 2) for c in slots.columns), key=lambda c: c.width):
@@ -169,12 +173,13 @@ def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> n
     if len(found):
         columns, left, right = _brought(slots, s_rows, t_rows)
         places = np.arange(len(s_rows))
-        kernels.signatures_of(columns, left, right, slots.ordered, slots.unknown, places, places, found)
+        signatures_of(columns, left, right, slots.ordered, slots.unknown, places, places, found)
     return found
 
 
 def evidence_of_violations(slots: Slots, pairs: Pairs) -> EvidenceSet:
-    """What violating pairs say, in both directions. A row that breaks a rule about single rows does so beside any other row."""
+    """What violating pairs say, in both directions. A row that breaks a rule about single rows does so beside any other
+    row."""
     over = slots.over(pairs.relation)
     s, t = pairs.rows[:, 0], pairs.rows[:, 1]
     one_way = evidence_of_pairs(over, s, np.where(s == t, (s + 1) % max(1, pairs.relation.rows), t))
@@ -214,14 +219,14 @@ class Walked:
 
     def __call__(self, distances: np.ndarray) -> tuple[np.ndarray, None]:
         packed = Packed.of(self.slots, self.rows)
-        table, used = kernels.new_table(1 << 12, packed.words), 0
+        table, used = new_table(1 << 12, packed.words), 0
         places = np.arange(len(self.rows), dtype=np.int32)
         left = places
         for d in distances.tolist():
             self.stop.check()
             left = left[self.ends[left] > left + d]
             table, used, _, _ = sampling.count_pairs(packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used)
-        return packed.signatures(kernels.entries(table, used)[0]), None
+        return packed.signatures(entries(table, used)[0]), None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Chains: rows in an order in which two values both rise. IncDC's indexes for two inequalities (sections 5 and 6), as sorted arrays.
+"""Chains: rows in an order in which two values both rise. IncDC's indexes for two inequalities (sections 5 and 6), as
+sorted arrays.
 
-A row is a point ``(x, y)``, turned so that both coordinates rise along a chain. Points lie chain after chain, ``starts`` says where
-chains begin.
+A row is a point ``(x, y)``, turned so that both coordinates rise along a chain. Points lie chain after chain,
+``starts`` says where chains begin.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import Int64Array
 from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def deal(y: Any, strict: bool, chains: Any) -> int:
-    """OptIndex: give each point to the chain whose last point is nearest below it; how many chains there are.
+def deal(y: Int64Array, strict: bool, chains: Int64Array) -> int:
+    """Give each point to the chain whose last point is nearest below it, and count the chains: OptIndex. ``O(n log
+    k)``.
 
-    Points come in order of ``x``; among equal ``x``, those that must not follow each other come with falling ``y``. The last points of
-    chains fall from chain to chain, so the nearest is found by bisection: ``O(n log k)``.
+    ``y``: ``int64[points]``, in order of ``x``; among equal ``x``, those that must not follow each other come with
+    falling ``y``. ``chains``: ``int64[points]``, written. The last points of chains fall from chain to chain, so
+    the nearest is found by bisection.
     """
     k = 0
     last = np.empty(len(y), np.int64)
@@ -36,8 +40,9 @@ def deal(y: Any, strict: bool, chains: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _bisect(values: Any, low: int, high: int, value: Any, above: bool) -> int:
-    """The first place in ``low .. high`` whose value is at least ``value`` (``above``: more than it)."""
+def _bisect(values: Int64Array, low: int, high: int, value: int, above: bool) -> int:
+    """Find the first position in ``low .. high`` whose value is at least ``value`` (``above``: more than it).
+    ``values``: ``int64[n]``."""
     while low < high:
         mid = (low + high) // 2
         if values[mid] < value or (above and values[mid] == value):
@@ -48,11 +53,26 @@ def _bisect(values: Any, low: int, high: int, value: Any, above: bool) -> int:
 
 
 @njit(cache=True, nogil=True)
-def fetch(x: Any, y: Any, rows: Any, starts: Any, points: Any, above: Any, weak: Any, begin: Any, out: Any) -> int:
-    """For points the rows that are above them in ``x`` (``above[0]``; else below) and in ``y``; ``weak``: or equal.
+def fetch(
+    x: Int64Array,
+    y: Int64Array,
+    rows: Int64Array,
+    starts: Int64Array,
+    points: Int64Array,
+    above: np.ndarray,
+    weak: np.ndarray,
+    begin: Int64Array,
+    out: Int64Array,
+) -> int:
+    """List for points the rows that are above them in ``x`` (``above[0]``; else below) and in ``y``; ``weak``: or
+    equal.
 
-    As many pairs (number of the point, row) as fit into ``out``; ``begin`` is the point and chain to go on with. On each chain the rows
-    wanted lie together: at its end, at its beginning, or, where one is to be above and the other below, between two places (section 6.2).
+    ``x``, ``y``: ``int64[points]``, ``starts``: ``int64[chains + 1]``, the chains. ``rows``: ``int64[points]``.
+    ``points``: ``int64[n, 2]``. ``above``, ``weak``: booleans ``[2]``, arrays or tuples. ``begin``: ``int64[2]``,
+    the point and chain to go on with, written. ``out``: ``int64[capacity, 2]``, written: number of the point, row.
+    Returns how many pairs there are; ``out`` must have capacity for the longest chain. On each chain the rows
+    wanted lie together: at its end, at its beginning, or, where one is to be above and the other below, between two
+    positions (section 6.2).
     """
     n = 0
     while begin[0] < len(points):
@@ -75,9 +95,12 @@ def fetch(x: Any, y: Any, rows: Any, starts: Any, points: Any, above: Any, weak:
 
 
 @njit(cache=True, nogil=True)
-def place(x: Any, y: Any, starts: Any, px: Any, py: Any, strict_x: bool, strict_y: bool) -> Any:
-    """The longest chain that a point fits into, and where (section 6.3); chain -1 if there is none. Where its like stands already, it
-    goes there."""
+def place(x: Int64Array, y: Int64Array, starts: Int64Array, px: int, py: int, strict_x: bool, strict_y: bool) -> Any:
+    """Find the longest chain that a point fits into, and where (section 6.3); chain -1 if there is none.
+
+    ``x``, ``y``: ``int64[points]``, ``starts``: ``int64[chains + 1]``, the chains. Where an equal point stands
+    already, it goes there.
+    """
     best, at, size = -1, 0, -1
     for c in range(len(starts) - 1):
         first, last = starts[c], starts[c + 1]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int64Array, Uint8Array
 from rowlaw.kernels.compiling import njit
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
 
 @njit(cache=True, nogil=True)
-def contradicting(ops: Any, left: Any, right: Any, operands: int, out: Any) -> None:
-    """For each rule whether no values satisfy all its comparisons; written to ``out`` (``bool[rules]``).
+def contradicting(ops: Uint8Array, left: Int64Array, right: Int64Array, operands: int, out: BoolArray) -> None:
+    """Decide for each rule whether no values satisfy all its comparisons.
 
-    ``ops``: ``uint8[rules, slots]``, the outcomes that are accepted. ``left``, ``right``: ``int64[slots]``, the operands of a slot, below
-    ``operands`` (at most 64). As :func:`rowlaw.rules.implication.is_trivial`: operands that are below each other in a circle are equal,
-    and a contradiction is a ``<`` or ``!=`` between two of them.
+    ``ops``: ``uint8[rules, slots]``, the outcomes that are accepted. ``left``, ``right``: ``int64[slots]``, the
+    operands of a slot, below ``operands`` (at most 64). ``out``: ``bool[rules]``, written. As
+    :func:`rowlaw.rules.implication.is_trivial`: operands that are below each other in a circle are equal, and a
+    contradiction is a ``<`` or ``!=`` between two of them.
     """
     above = np.zeros(operands, np.uint64)  # by operand, those that are not below it, as bits
     for r in range(len(ops)):
@@ -33,10 +33,10 @@ def contradicting(ops: Any, left: Any, right: Any, operands: int, out: Any) -> N
             for a in range(operands):
                 if above[a] >> np.uint64(middle) & np.uint64(1):
                     above[a] |= above[middle]
-        found = False
+        is_contradiction = False
         for i in range(ops.shape[1]):
             if ops[r, i] == ANY or ops[r, i] & EQUAL_BIT:
                 continue
             a, b = left[i], right[i]
-            found |= a == b or (above[a] >> np.uint64(b) & above[b] >> np.uint64(a) & np.uint64(1)) != 0
-        out[r] = found
+            is_contradiction |= a == b or (above[a] >> np.uint64(b) & above[b] >> np.uint64(a) & np.uint64(1)) != 0
+        out[r] = is_contradiction

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from rowlaw.kernels.arrays import Int32Array, Int64Array
 from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def grouped(groups: Any, number: int, order: Any, starts: Any) -> None:
-    """Write the rows group by group: ``order`` (``int32[rows]``), and where each group begins (``starts``, ``int64[number + 1]``).
+def grouped(groups: Int32Array, number: int, order: Int32Array, starts: Int64Array) -> None:
+    """Write the rows group by group, and where each group begins.
 
-    ``groups``: ``int32[rows]``, the group of each row, -1 for rows that are in none; those are left out.
+    ``groups``: ``int32[rows]``, the group of each row, -1 for rows that are in none; those are left out. Written:
+    ``order`` (``int32[rows]``) and ``starts`` (``int64[number + 1]``).
     """
     for g in range(number + 1):
         starts[g] = 0
@@ -28,14 +30,16 @@ def grouped(groups: Any, number: int, order: Any, starts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def agreement(order: Any, starts: Any, codes: Any, counts: Any, large: int, doubtful: int) -> Any:
+def agreement(order: Int32Array, starts: Int64Array, codes: Int32Array, counts: Int32Array, large: int, doubtful: int) -> Any:
     """Measure how a column varies within groups.
 
-    ``order``, ``starts``: as :func:`grouped` writes them. ``codes``: ``int32[rows]``, null -1: such rows are left out. ``counts``:
-    ``int32[distinct]``, zeros, and zeros again afterwards. Returns how many rows were looked at, how many groups they are in, how many
-    rows have to go so that each group has one value, and the sum over groups of ``sum(count^2) / size``; then, of groups of at least
-    ``large`` rows, how many rows they have, and how many of these are in groups of which at least half have one value; and of groups in
-    which at least ``doubtful`` rows differ from the most frequent value, how many do, and how many of those have the second value.
+    ``order``: ``int32[rows]``, ``starts``: ``int64[groups + 1]``, as :func:`grouped` writes them. ``codes``:
+    ``int32[rows]``, null -1: such rows are left out. ``counts``: ``int32[distinct]``, scratch space, 0 before and
+    after. Returns how many rows were looked at, how many groups they are in, how many rows have to go so that each
+    group has one value, and the sum over groups of ``sum(count^2) / size``; then, of groups of at least ``large``
+    rows, how many rows they have, and how many of these are in groups of which at least half have one value; and of
+    groups in which at least ``doubtful`` rows differ from the most frequent value, how many do, and how many of
+    those have the second value.
     """
     rows, groups, removed, squares = 0, 0, 0, 0.0
     in_large, agreed, differing, second_value = 0, 0, 0, 0

@@ -1,17 +1,18 @@
 """Difference sets: the columns in which two rows differ, and for which questions that speaks.
 
-Sets of columns are words of bits. A *table* has an entry for each distinct difference set, with *facts* in words: word 0 is 1 (it
-speaks about keys); then the columns in which both rows have a value and these differ (about functional dependencies to
-such a column); then, if order is asked for, for each column ``a`` the columns ``b > a`` that run against it, and for each column
-``a`` those that run with it.
+Sets of columns are words of bits. A *table* has an entry for each distinct difference set, with *facts* in words: word
+0 is 1 (it speaks about keys); then the columns in which both rows have a value and these differ (about functional
+dependencies to such a column); then, if order is asked for, for each column ``a`` the columns ``b > a`` that run
+against it, and for each column ``a`` those that run with it.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint8Array, Uint64Array
 from rowlaw.kernels.compiling import njit
 
 TILE = 1024  # pairs compared at a time: their words stay in the first-level cache
@@ -22,10 +23,10 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 class Table(NamedTuple):
     """An open-addressing hash table: ``places`` (a power of two, -1 is free) say where a set's entry is."""
 
-    places: Any  # int32[capacity]
-    sets: Any  # uint64[room, words]
-    facts: Any  # uint64[room, facts]
-    used: Any  # int64[1]
+    places: Int32Array  # int32[positions]
+    sets: Uint64Array  # uint64[capacity, words]
+    facts: Uint64Array  # uint64[capacity, facts]
+    used: Int64Array  # int64[1]
 
 
 def new_table(words: int, facts: int, room: int = 256) -> Table:
@@ -35,8 +36,13 @@ def new_table(words: int, facts: int, room: int = 256) -> Table:
 
 
 @njit(cache=True, nogil=True)
-def _entry(places: Any, sets: Any, used: Any, source: Any, j: int) -> int:
-    """The number of the entry of set ``source[:, j]``, a new one if need be. There must be room."""
+def _entry(places: Int32Array, sets: Uint64Array, used: Int64Array, source: Uint64Array, j: int) -> int:
+    """Give the number of the entry of set ``source[:, j]``, a new one if there is none. There must be capacity for
+    one more.
+
+    ``places``: ``int32[positions]``, ``sets``: ``uint64[capacity, words]`` and ``used``: ``int64[1]``, of a table,
+    all written. ``source``: ``uint64[words, n]``.
+    """
     words = len(source)
     h = _0
     for w in range(words):
@@ -61,7 +67,7 @@ def _entry(places: Any, sets: Any, used: Any, source: Any, j: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _with_room(table: Table, more: int) -> Table:
-    """The table, or one with room for so many more entries."""
+    """Give the table, or a copy of it with capacity for ``more`` entries."""
     used = table.used[0]
     if used + more <= len(table.sets):
         return table
@@ -81,8 +87,23 @@ def _with_room(table: Table, more: int) -> Table:
 
 
 @njit(cache=True, nogil=True)
-def _absorb(places: Any, sets: Any, facts: Any, used: Any, pairs: int, differ: Any, known: Any, less: Any, columns: int) -> None:
-    """Enter what some pairs say: words of the columns that differ, that differ in known values, and that are less in the first row."""
+def _absorb(
+    places: Int32Array,
+    sets: Uint64Array,
+    facts: Uint64Array,
+    used: Int64Array,
+    pairs: int,
+    differ: Uint64Array,
+    known: Uint64Array,
+    less: Uint64Array,
+    columns: int,
+) -> None:
+    """Enter the words of a tile of ``pairs`` pairs into a table.
+
+    ``places``: ``int32[positions]``, ``sets``: ``uint64[capacity, words]``, ``facts``: ``uint64[capacity, facts]``
+    and ``used``: ``int64[1]``, of a table, all written. ``differ``, ``known``, ``less``: ``uint64[words, TILE]``:
+    the columns that differ, that differ in known values, and that are less in the first row.
+    """
     words = len(differ)
     ordered = facts.shape[1] > 1 + words
     for j in range(pairs):
@@ -107,8 +128,14 @@ def _absorb(places: Any, sets: Any, facts: Any, used: Any, pairs: int, differ: A
 
 
 @njit(cache=True, nogil=True)
-def _compare(x: Any, y: Any, unknown: bool, bit: Any, differ: Any, known: Any, less: Any) -> None:
-    """Add the outcome of one column to the words of a tile of pairs, ``x`` beside ``y``: ``DIFFERENCE`` in :mod:`rowlaw.rules.outcomes`."""
+def _compare(
+    x: Int32Array, y: Int32Array, unknown: bool, bit: np.uint64, differ: Uint64Array, known: Uint64Array, less: Uint64Array
+) -> None:
+    """Add the outcome of one column to the words of a tile of pairs, ``x`` beside ``y``: ``DIFFERENCE`` in
+    :mod:`rowlaw.rules.outcomes`.
+
+    ``x``, ``y``: ``int32[pairs]``, codes. ``differ``, ``known``, ``less``: ``uint64[TILE]``, written.
+    """
     for j in range(len(x)):
         other = np.uint64(x[j] != y[j])
         below = np.uint64(x[j] < y[j])
@@ -119,10 +146,11 @@ def _compare(x: Any, y: Any, unknown: bool, bit: Any, differ: Any, known: Any, l
 
 
 @njit(cache=True, nogil=True)
-def compare_all(codes: Any, part: int, parts: int, unknown: bool, table: Table, most: int, stop: Any) -> Table:
-    """Enter all pairs of the columns' rows (``codes`` is ``int32[columns, rows]``), every ``parts``-th row with all after it.
+def compare_all(codes: Int32Array, part: int, parts: int, unknown: bool, table: Table, most: int, stop: Uint8Array) -> Table:
+    """Enter all pairs of rows into a table, every ``parts``-th row with all after it.
 
-    Ends when ``stop[0]`` is set, and sets it to 2 where there would be more than ``most`` entries.
+    ``codes``: ``int32[columns, rows]``. ``table`` is written. ``stop``: ``uint8[1]``; ends when ``stop[0]`` is set,
+    and sets it to 2 where there would be more than ``most`` entries.
     """
     columns, rows = codes.shape
     words = table.sets.shape[1]
@@ -149,8 +177,12 @@ def compare_all(codes: Any, part: int, parts: int, unknown: bool, table: Table, 
 
 
 @njit(cache=True, nogil=True)
-def compare_listed(codes: Any, chosen: Any, s: Any, t: Any, unknown: bool, table: Table) -> Table:
-    """Enter the pairs of rows ``s[i]`` and ``t[i]``, by the ``chosen`` columns of all codes."""
+def compare_listed(codes: Int32Array, chosen: Int64Array, s: Int32Array, t: Int32Array, unknown: bool, table: Table) -> Table:
+    """Enter the pairs of rows ``s[i]`` and ``t[i]`` into a table.
+
+    ``codes``: ``int32[columns, rows]``, of which the ``chosen`` columns (``int64[n]``) count. ``s``, ``t``:
+    ``int32[pairs]``. ``table`` is written.
+    """
     columns = len(chosen)
     words = table.sets.shape[1]
     differ, known, less = np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64)
@@ -171,8 +203,11 @@ def compare_listed(codes: Any, chosen: Any, s: Any, t: Any, unknown: bool, table
 
 
 @njit(cache=True, nogil=True)
-def merge(table: Table, sets: Any, facts: Any) -> Table:
-    """Enter the entries of another table."""
+def merge(table: Table, sets: Uint64Array, facts: Uint64Array) -> Table:
+    """Enter the entries of another table.
+
+    ``table`` is written. ``sets``: ``uint64[n, words]``. ``facts``: ``uint64[n, facts]``.
+    """
     table = _with_room(table, len(sets))
     turned = sets.T
     for i in range(len(sets)):
@@ -183,12 +218,16 @@ def merge(table: Table, sets: Any, facts: Any) -> Table:
 
 
 @njit(cache=True, nogil=True)
-def keep_minimal(sets: Any, sizes: Any, facts: Any, stop: Any) -> int:
-    """Keeps, in front, the difference sets that are minimal for some question, with the facts for which they are; returns how many.
+def keep_minimal(sets: Uint64Array, sizes: Int64Array, facts: Uint64Array, stop: Uint8Array) -> int:
+    """Move the difference sets that are minimal for some question to the front, with the facts for which they are,
+    and count them.
 
-    ``sets`` come by size. A set says nothing about a question that a smaller set within it speaks about. Those that have nothing to
-    say any more need not be compared with: what they had said, a set within them says. When ``stop[0]`` is set, the rest is kept as it
-    is: sets that are not minimal do no harm.
+    ``sets``: ``uint64[n, words]``, by size. ``sizes``: ``int64[n]``, their columns. ``facts``: ``uint64[n,
+    facts]``. All three are written. ``stop``: ``uint8[1]``.
+
+    A set says nothing about a question that a smaller set within it speaks about. Those that have nothing to say
+    any more need not be compared with: what they had said, a set within them says. When ``stop[0]`` is set, the
+    rest is kept as it is: sets that are not minimal do no harm.
     """
     words, number = sets.shape[1], facts.shape[1]
     kept = 0
@@ -217,8 +256,11 @@ def keep_minimal(sets: Any, sizes: Any, facts: Any, stop: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def holds_any(sets: Any, parts: Any) -> Any:
-    """Which sets hold one of ``parts`` entirely."""
+def holds_any(sets: Uint64Array, parts: Uint64Array) -> BoolArray:
+    """Say which sets contain one of ``parts``: ``bool[sets]``.
+
+    ``sets``: ``uint64[sets, words]``. ``parts``: ``uint64[parts, words]``.
+    """
     found = np.zeros(len(sets), np.bool_)
     for i in range(len(sets)):
         for k in range(len(parts)):

@@ -1,12 +1,13 @@
 """Listing the pairs that satisfy several comparisons at once, by divide and conquer.
 
-A *node* is a set of rows ``s``, a set of rows ``t``, and the comparisons that are not yet known to hold for all their pairs (the open
-ones). Splitting both sides at a value of an open comparison gives smaller nodes, and one in which that comparison always holds. A node
-without open comparisons is a group: every ``s`` of it with every ``t`` of it. Nodes with few pairs are compared pair by pair.
+A *node* is a set of rows ``s``, a set of rows ``t``, and the comparisons that are not yet known to hold for all their
+pairs (the open ones). Splitting both sides at a value of an open comparison gives smaller nodes, and one in which that
+comparison always holds. A node without open comparisons is a group: every ``s`` of it with every ``t`` of it. Nodes
+with few pairs are compared pair by pair.
 
-Nodes wait on a stack; their rows and coordinates lie in two *arenas*, one for each side: int32 arrays of shape (1 + comparisons, capacity),
-row ids in line 0, coordinates of comparison ``c`` in line ``c + 1``. A call ends when its output is full or when it has done a given
-amount of work; the next call continues with the same stack and arenas.
+Nodes wait on a stack; their rows and coordinates lie in two *arenas*, one for each side: int32 arrays of shape (1 +
+comparisons, capacity), row ids in line 0, coordinates of comparison ``c`` in line ``c + 1``. A call ends when its
+output is full or when it has done a given amount of work; the next call continues with the same stack and arenas.
 """
 
 from __future__ import annotations
@@ -15,34 +16,46 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import Int8Array, Int32Array, Int64Array, RecordArray, Uint8Array
 from rowlaw.kernels.compiling import njit
 
 ASCENDING, UNEQUAL = 0, 1  # what a comparison asks of the coordinates a (of s) and b (of t): a < b, or a != b
 SAMPLE = 16  # values of each side whose median is the split value
 
 NODE = np.dtype(
-    [
-        ("s_from", np.int64),  # the node's rows s in their arena
-        ("s_to", np.int64),
-        ("t_from", np.int64),  # the node's rows t in their arena
-        ("t_to", np.int64),
-        ("open", np.int64),  # a bit for each comparison that some pair of the node may not satisfy
-        ("s_top", np.int64),  # where the arenas are free when this node is taken from the stack
-        ("t_top", np.int64),
-    ]
+    (
+        np.record,
+        [
+            ("s_from", np.int64),  # the node's rows s in their arena
+            ("s_to", np.int64),
+            ("t_from", np.int64),  # the node's rows t in their arena
+            ("t_to", np.int64),
+            ("open", np.int64),  # a bit for each comparison that some pair of the node may not satisfy
+            ("s_top", np.int64),  # where the arenas are free when this node is taken from the stack
+            ("t_top", np.int64),
+        ],
+    )
 )
 
 
 @njit(cache=True, nogil=True)
-def fill(rows: Any, codes: Any, factor: Any, summand: Any, out: Any) -> None:
-    """Write ``factor * code + summand`` (int32) of each row into a line of an arena."""
+def fill(rows: Int32Array, codes: Int32Array, factor: np.int32, summand: np.int32, out: Int32Array) -> None:
+    """Write ``factor * code + summand`` of each row into a line of an arena.
+
+    ``rows``: ``int32[n]``. ``codes``: ``int32[rows of the table]``. ``out``: ``int32[n]``, written.
+    """
     for i in range(len(rows)):
         out[i] = factor * codes[rows[i]] + summand
 
 
 @njit(cache=True, nogil=True)
-def narrow(s_arena: Any, s_rows: int, t_arena: Any, t_rows: int, kinds: Any) -> Any:
-    """Drop rows that have no partner for some inequality from the beginnings of the arenas, which are one group; give how many are left."""
+def narrow(s_arena: Int32Array, s_rows: int, t_arena: Int32Array, t_rows: int, kinds: Int8Array) -> Any:
+    """Drop rows that have no partner for some inequality from the beginnings of the arenas, which are one group.
+    Returns how many are left.
+
+    ``s_arena`` and ``t_arena``: ``int32[1 + comparisons, capacity]``, written, of which ``s_rows`` and ``t_rows``
+    rows are in use. ``kinds``: ``int8[comparisons]``.
+    """
     comparisons = len(kinds)
     s_bounds, t_bounds = np.zeros((2, comparisons), np.int32), np.zeros((2, comparisons), np.int32)
     is_open = (np.int64(1) << comparisons) - 1
@@ -57,27 +70,33 @@ def narrow(s_arena: Any, s_rows: int, t_arena: Any, t_rows: int, kinds: Any) -> 
 
 @njit(cache=True, nogil=True)
 def divide(
-    s_arena: Any,
-    t_arena: Any,
-    stack: Any,
+    s_arena: Int32Array,
+    t_arena: Int32Array,
+    stack: RecordArray,
     depth: int,
-    s_starts: Any,
-    t_starts: Any,
+    s_starts: Int64Array,
+    t_starts: Int64Array,
     group: int,
-    kinds: Any,
+    kinds: Int8Array,
     scan: int,
     limit: int,
     work: int,
 ) -> Any:
-    """Take nodes from the stack, and groups from ``group`` on when it is empty, until there is output enough or work done.
+    """Take nodes from the stack, and groups from ``group`` on when it is empty, until there is output enough or
+    work done.
 
-    ``s_arena`` and ``t_arena`` begin with the rows of all groups (written behind them); ``stack`` (of NODE, ``depth`` in use, written);
-    ``kinds`` (int8, one for each comparison, in the order in which nodes are split): ASCENDING or UNEQUAL. ``scan``: pairs for each row
-    of a node up to which they are compared one by one; ``limit``: output rows of one side; ``work``: rows of nodes.
-    Returns the rows and ends of the output groups for both sides (int32, int64), then arenas, stack, depth and group for the next call.
+    ``s_arena`` and ``t_arena``: ``int32[1 + comparisons, capacity]``, beginning with the rows of all groups,
+    written behind them. ``stack``: ``NODE[capacity]``, of which ``depth`` are in use, written. ``s_starts``,
+    ``t_starts``: ``int64[groups + 1]``. ``kinds``: ``int8[comparisons]``, ASCENDING or UNEQUAL, in the order in
+    which nodes are split. ``scan``: pairs for each row of a node up to which they are compared one by one;
+    ``limit``: output rows of one side; ``work``: rows of nodes.
+
+    Returns the rows and ends of the output groups for both sides (``int32``, ``int64``), then arenas, stack, depth
+    and group for the next call.
     """
     comparisons = len(kinds)
-    s_bounds, t_bounds = np.zeros((2, comparisons), np.int32), np.zeros((2, comparisons), np.int32)  # the least, the greatest coordinate
+    # the least, the greatest coordinate
+    s_bounds, t_bounds = np.zeros((2, comparisons), np.int32), np.zeros((2, comparisons), np.int32)
     s_out, t_out = np.empty(1024, np.int32), np.empty(1024, np.int32)
     s_ends, t_ends = np.empty(256, np.int64), np.empty(256, np.int64)
     keep, places = np.empty(1024, np.uint8), np.empty((2, 1024), np.int32)
@@ -166,8 +185,11 @@ def divide(
 
 
 @njit(cache=True, nogil=True)
-def _bound(arena: Any, begin: int, end: int, is_open: int, bounds: Any) -> None:
-    """Write the least and the greatest coordinate of some rows for each open comparison into ``bounds`` (int32, two lines)."""
+def _bound(arena: Int32Array, begin: int, end: int, is_open: int, bounds: Int32Array) -> None:
+    """Write the least and the greatest coordinate of rows ``begin .. end`` for each open comparison.
+
+    ``arena``: ``int32[1 + comparisons, capacity]``. ``bounds``: ``int32[2, comparisons]``, written.
+    """
     for c in range(bounds.shape[1]):
         if is_open >> c & 1:
             values = arena[c + 1, begin:end]
@@ -179,8 +201,12 @@ def _bound(arena: Any, begin: int, end: int, is_open: int, bounds: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _judged(kinds: Any, is_open: Any, s_bounds: Any, t_bounds: Any) -> Any:
-    """The comparisons that stay open, and whether there is one that no pair satisfies."""
+def _judged(kinds: Int8Array, is_open: np.int64, s_bounds: Int32Array, t_bounds: Int32Array) -> Any:
+    """Give the comparisons that stay open, and whether there is one that no pair satisfies.
+
+    ``kinds``: ``int8[comparisons]``. ``s_bounds``, ``t_bounds``: ``int32[2, comparisons]``, as :func:`_bound`
+    writes them.
+    """
     for c in range(len(kinds)):
         if is_open >> c & 1:
             a_low, a_high, b_low, b_high = s_bounds[0, c], s_bounds[1, c], t_bounds[0, c], t_bounds[1, c]
@@ -196,8 +222,9 @@ def _judged(kinds: Any, is_open: Any, s_bounds: Any, t_bounds: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _pushed(stack: Any, depth: int, s_from: int, s_to: int, t_from: int, t_to: int, is_open: int, s_top: int, t_top: int) -> Any:
-    """Put a node on the stack unless one of its sides is empty."""
+def _pushed(stack: RecordArray, depth: int, s_from: int, s_to: int, t_from: int, t_to: int, is_open: int, s_top: int, t_top: int) -> Any:
+    """Put a node on the stack (``NODE[capacity]``, written) unless one of its sides is empty. Returns ``stack``,
+    maybe longer, and its depth."""
     if s_from == s_to or t_from == t_to:
         return stack, depth
     if depth == len(stack):
@@ -210,8 +237,8 @@ def _pushed(stack: Any, depth: int, s_from: int, s_to: int, t_from: int, t_to: i
 
 
 @njit(cache=True, nogil=True)
-def _split_value(a: Any, b: Any, low: Any, high: Any) -> Any:
-    """The median of some values of both sides, moved into ``low .. high``."""
+def _split_value(a: Int32Array, b: Int32Array, low: np.int32, high: np.int32) -> np.int32:
+    """Give the median of some values of both sides (``a``, ``b``: ``int32[n]``), moved into ``low .. high``."""
     sample = np.empty(2 * SAMPLE, np.int32)
     n = 0
     for values in (a, b):
@@ -227,8 +254,15 @@ def _split_value(a: Any, b: Any, low: Any, high: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _matching(one: Any, place: int, many: Any, begin: int, end: int, kinds: Any, is_open: int, one_is_s: bool, keep: Any) -> int:
-    """Mark in ``keep`` the rows of ``many`` that satisfy all open comparisons with the row ``place`` of ``one``; count them."""
+def _matching(
+    one: Int32Array, place: int, many: Int32Array, begin: int, end: int, kinds: Int8Array, is_open: int, one_is_s: bool, keep: Uint8Array
+) -> int:
+    """Mark the rows of ``many`` that satisfy all open comparisons with the row ``place`` of ``one``, and count
+    them.
+
+    ``one``, ``many``: ``int32[1 + comparisons, capacity]``, arenas. ``kinds``: ``int8[comparisons]``. ``keep``:
+    ``uint8[capacity]``, written: 1 or 0.
+    """
     n = end - begin
     keep[:n] = 1
     for c in range(len(kinds)):
@@ -250,8 +284,9 @@ def _matching(one: Any, place: int, many: Any, begin: int, end: int, kinds: Any,
 
 
 @njit(cache=True, nogil=True)
-def _chosen(rows: Any, keep: Any, out: Any) -> None:
-    """Copy the rows that are marked; ``out`` has capacity for all."""
+def _chosen(rows: Int32Array, keep: Uint8Array, out: Int32Array) -> None:
+    """Copy the rows that are marked. ``rows``: ``int32[n]``. ``keep``: ``uint8[n]``. ``out``: ``int32[n + 1]``,
+    written."""
     n = 0
     for i in range(len(rows)):
         out[n] = rows[i]
@@ -259,8 +294,15 @@ def _chosen(rows: Any, keep: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _with_partner(arena: Any, begin: int, end: int, kinds: Any, is_open: int, bounds: Any, is_s: bool, keep: Any) -> None:
-    """Mark in ``keep`` the rows that for each open inequality have some partner: its extreme value on the other side (``bounds``)."""
+def _with_partner(
+    arena: Int32Array, begin: int, end: int, kinds: Int8Array, is_open: int, bounds: Int32Array, is_s: bool, keep: Uint8Array
+) -> None:
+    """Mark the rows ``begin .. end`` that for each open inequality have some partner: the extreme value on the
+    other side.
+
+    ``arena``: ``int32[1 + comparisons, capacity]``. ``kinds``: ``int8[comparisons]``. ``bounds``:
+    ``int32[comparisons]``, the extreme values. ``keep``: ``uint8[capacity]``, written: 1 or 0.
+    """
     n = end - begin
     keep[:n] = 1
     for c in range(len(kinds)):
@@ -275,8 +317,12 @@ def _with_partner(arena: Any, begin: int, end: int, kinds: Any, is_open: int, bo
 
 
 @njit(cache=True, nogil=True)
-def _kept(arena: Any, rows: int, keep: Any) -> int:
-    """Move the marked rows of an arena to its beginning, in order, and count them."""
+def _kept(arena: Int32Array, rows: int, keep: Uint8Array) -> int:
+    """Move the marked rows of an arena to its beginning, in order, and count them.
+
+    ``arena``: ``int32[1 + comparisons, capacity]``, written, of which ``rows`` are in use. ``keep``:
+    ``uint8[rows]``.
+    """
     total = 0
     for i in range(rows):
         total += keep[i]
@@ -287,10 +333,12 @@ def _kept(arena: Any, rows: int, keep: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _parted(arena: Any, begin: int, end: int, top: int, by: int, split: Any, keep: Any, places: Any) -> Any:
-    """Copy marked rows to ``top`` and behind: first those below ``split`` in line ``by``, then the others; give the ends of both parts.
+def _parted(arena: Int32Array, begin: int, end: int, top: int, by: int, split: np.int32, keep: Uint8Array, places: Int32Array) -> Any:
+    """Copy the marked rows ``begin .. end`` of an arena behind ``top``, those below ``split`` in line ``by`` first.
+    Returns where the others begin and end.
 
-    ``places`` (int32, two lines of at least as many places as there are rows) is scratch space.
+    ``arena``: ``int32[1 + comparisons, capacity]``, written. ``keep``: ``uint8[rows]``. ``places``: ``int32[2,
+    rows]``, scratch space.
     """
     values = arena[by, begin:end]
     below, above = 0, 0
@@ -309,8 +357,9 @@ def _parted(arena: Any, begin: int, end: int, top: int, by: int, split: Any, kee
 
 
 @njit(cache=True, nogil=True)
-def _longer(arena: Any, needed: int) -> Any:
-    """The arena, or a longer copy of it, with capacity for ``needed`` rows."""
+def _longer(arena: Int32Array, needed: int) -> Int32Array:
+    """Give ``arena`` (``int32[1 + comparisons, capacity]``), or a longer copy of it, with capacity for ``needed``
+    rows."""
     if needed <= arena.shape[1]:
         return arena
     longer = np.empty((arena.shape[0], max(needed, arena.shape[1] * 3 // 2)), np.int32)
@@ -320,7 +369,8 @@ def _longer(arena: Any, needed: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _extended(array: Any, used: int, more: int) -> Any:
-    """The array, or a longer copy of its first ``used`` elements, with capacity for ``more`` others."""
+    """Give ``array`` (of any type), or a longer copy of its first ``used`` elements, with capacity for ``more``
+    others."""
     if used + more <= len(array):
         return array
     longer = np.empty(max(used + more, 2 * len(array)), array.dtype)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array, Int64Array, IntArray, Uint32Array
 from rowlaw.kernels.compiling import njit
 
 _RUN = 16  # runs this short are sorted and counted by insertion
@@ -24,12 +25,13 @@ _SAMPLE = 31  # values looked at for a median
 
 
 @njit(cache=True, nogil=True)
-def merge_count(values: Any, counts: Any) -> Any:
-    """For elements laid out by one coordinate, how many they dominate or are dominated by, given the other.
+def merge_count(values: IntArray, counts: Int64Array) -> Any:
+    """Count for elements laid out by one coordinate how many they dominate or are dominated by, given the other.
 
-    ``values`` is the other coordinate (odd: an ``s``). Returns the order of the elements by it, with ``counts``
-    (one per element, in that order) increased: for a ``t`` by the ``s`` elements before it in both coordinates, for
-    an ``s`` by the ``t`` elements after it in both. Destroys ``values``.
+    ``values``: ``int32`` or ``int64[n]``, the other coordinate (odd: an ``s``), written, of no use afterwards.
+    ``counts``: ``int64[n]``, written. Returns the order of the elements by the other coordinate (``int32[n]``) and
+    ``counts`` in that order, increased: for a ``t`` by the ``s`` elements before it in both coordinates, for an
+    ``s`` by the ``t`` elements after it in both.
     """
     n = len(values)
     order = np.arange(n).astype(np.int32)
@@ -84,7 +86,12 @@ def merge_count(values: Any, counts: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _brute(points: Any, places: Any, first: int, counts: Any) -> None:
+def _brute(points: IntArray, places: Int32Array, first: int, counts: Int64Array) -> None:
+    """Count the pairs of a few elements one by one, by the coordinates from ``first`` on.
+
+    ``points``: ``int32`` or ``int64[coordinates, n]``. ``places``: ``int32[few]``, which elements. ``counts``:
+    ``int64[n]``, written.
+    """
     dims = len(points)
     for x in range(len(places)):
         i = places[x]
@@ -105,8 +112,12 @@ def _brute(points: Any, places: Any, first: int, counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _pivot(points: Any, dim: int, places: Any) -> Any:
-    """A value near the median that leaves elements on both sides of "below it", or -1 if all values are equal."""
+def _pivot(points: IntArray, dim: int, places: Int32Array) -> np.int64:
+    """Give a value near the median that leaves elements on both sides of "below it", or -1 if all values are equal.
+
+    ``points``: ``int32`` or ``int64[coordinates, n]``, of which ``dim`` counts. ``places``: ``int32[some]``, which
+    elements.
+    """
     n = len(places)
     sample = np.empty(min(n, _SAMPLE), points.dtype)
     step = n // len(sample)
@@ -128,11 +139,12 @@ def _pivot(points: Any, dim: int, places: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _divide(points: Any, counts: Any) -> None:
+def _divide(points: IntArray, counts: Int64Array) -> None:
     """Count pairs among elements laid out by the last but one coordinate.
 
-    Works through a stack of lists of elements, each with the first coordinate that is still to be satisfied.
-    (A recursive kernel would read better, and crashes when Numba loads it from its cache.)
+    ``points``: ``int32`` or ``int64[coordinates, n]``. ``counts``: ``int64[n]``, written. Works through a stack of
+    lists of elements, each with the first coordinate that is still to be satisfied. (A recursive kernel would read
+    better, and crashes when Numba loads it from its cache.)
     """
     dims, n = points.shape
     buffer = np.empty(4 * n + 64, np.int32)
@@ -182,11 +194,22 @@ def _divide(points: Any, counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_dominated(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, sign: int, per_row: Any) -> int:
-    """Pairs of each group with ``a[k] < b[k]`` for every inequality ``k``, two or more.
+def count_dominated(
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    a: IntArray,
+    b: IntArray,
+    sign: int,
+    per_row: Uint32Array,
+) -> int:
+    """Count the pairs of each group with ``a[k] < b[k]`` for every inequality ``k``, two or more, times ``sign``.
 
-    ``a`` and ``b`` have a line per inequality and a column per place of the side; within a group both sides ascend by
-    the last but one inequality.
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``a``: ``int32`` or ``int64[inequalities, s positions]``, ``b``: the same for ``t``; within a group
+    both ascend by the last but one inequality. ``per_row``: ``uint32[rows of the table]``, written, or of length 0:
+    each row gets the pairs it takes part in, on either side, times ``sign``.
     """
     dims = len(a)
     total = 0
@@ -224,11 +247,16 @@ def count_dominated(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: A
 
 
 @njit(cache=True, nogil=True)
-def count_ascents(rows: Any, starts: Any, values: Any, sign: int, per_row: Any) -> int:
-    """Pairs ``(s, t)`` of each group where ``s`` stands before ``t`` and has a smaller value.
+def count_ascents(rows: Int32Array, starts: Int64Array, values: IntArray, sign: int, per_row: Uint32Array) -> int:
+    """Count the pairs ``(s, t)`` of each group where ``s`` stands before ``t`` and has a smaller value, times
+    ``sign``.
 
-    Two strict inequalities on the same columns of both rows: a row need not be two elements, which halves the work of
-    :func:`count_dominated`. The caller lays a group out by one column and, at ties, against the other.
+    ``rows``: ``int32[positions]``, ``starts``: ``int64[groups + 1]``. ``values``: ``int32`` or
+    ``int64[positions]``. ``per_row``: ``uint32[rows of the table]``, written, or of length 0: each row gets the
+    pairs it takes part in, on either side, times ``sign``.
+
+    Two strict inequalities on the same columns of both rows: a row need not be two elements, which halves the work
+    of :func:`count_dominated`. The caller lays a group out by one column and, at ties, against the other.
     """
     total = 0
     longest = 0
@@ -285,13 +313,18 @@ def count_ascents(rows: Any, starts: Any, values: Any, sign: int, per_row: Any) 
 
 
 @njit(cache=True, nogil=True)
-def count_ascents_narrow(rows: Any, starts: Any, values: Any, width: int, sign: int, per_row: Any) -> Any:
-    """:func:`count_ascents` for values in ``0 .. width - 1`` that are few: a Fenwick tree of counts stays in the first-level cache.
+def count_ascents_narrow(rows: Int32Array, starts: Int64Array, values: IntArray, width: int, sign: int, per_row: Uint32Array) -> np.int64:
+    """Count as :func:`count_ascents`, for few values ``0 .. width - 1``: a Fenwick tree of counts stays in the
+    first-level cache.
 
-    ``O(n + r log width)`` for ``r`` runs of equal values, which are no pairs among themselves: forward for the smaller values before
-    each run and, where per-row counts are wanted, backward for the greater ones after it.
+    ``rows``: ``int32[positions]``, ``starts``: ``int64[groups + 1]``. ``values``: ``int32`` or
+    ``int64[positions]``. ``per_row``: ``uint32[rows of the table]``, written, or of length 0: each row gets the
+    pairs it takes part in, on either side, times ``sign``.
+
+    ``O(n + r log width)`` for ``r`` runs of equal values, which are no pairs among themselves: forward for the
+    smaller values before each run and, where per-row counts are wanted, backward for the greater ones after it.
     """
-    total: Any = 0
+    total = np.int64(0)
     tree = np.zeros(width + 1, np.int64)
     for g in range(len(starts) - 1):
         begin, end = starts[g], starts[g + 1]

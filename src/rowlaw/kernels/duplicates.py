@@ -1,8 +1,10 @@
-"""Rows that agree on sets of columns, many sets one after the other: position list intersection along a stack of partitions.
+"""Rows that agree on sets of columns, many sets one after the other: position list intersection along a stack of
+partitions.
 
-A partition holds, group after group, the rows that agree on some columns; rows that agree with no other one are left out. The sets come in
-an order in which neighbours begin with the same columns, so that a set is cut from the partition of what it has in common with the one
-before it. After two or three columns of many values few rows are left, and a set costs microseconds whatever the size of the table.
+A partition holds, group after group, the rows that agree on some columns; rows that agree with no other one are left
+out. The sets come in an order in which neighbours begin with the same columns, so that a set is cut from the partition
+of what it has in common with the one before it. After two or three columns of many values few rows are left, and a set
+costs microseconds whatever the size of the table.
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array
 from rowlaw.kernels.compiling import njit
 
 SMALL = 24  # rows of a group that are sorted by insertion
 
 
 @njit(cache=True, nogil=True)
-def _sort(keys: Any, rows: Any, n: int) -> None:
-    """Sort ``rows[:n]`` by ``keys[:n]``, both written."""
+def _sort(keys: Int32Array, rows: Int32Array, n: int) -> None:
+    """Sort ``rows[:n]`` by ``keys[:n]``. ``keys``, ``rows``: ``int32[capacity]``, both written."""
     if n > SMALL:
         order = np.argsort(keys[:n], kind="mergesort")
         keys[:n], rows[:n] = keys[:n][order], rows[:n][order]
@@ -32,7 +35,8 @@ def _sort(keys: Any, rows: Any, n: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _longer(array: Any, need: int) -> Any:
+def _longer(array: Int32Array, need: int) -> Int32Array:
+    """Give ``array`` (``int32[n]``), or a longer copy with capacity for ``need`` elements."""
     if need <= len(array):
         return array
     longer = np.empty(max(need, 2 * len(array)), array.dtype)
@@ -41,11 +45,17 @@ def _longer(array: Any, need: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _cut(cells: Any, column: int, unknown: bool, rows: Any, sizes: Any, part: Any, keys: Any, out: Any) -> int:
-    """Cut the last partition of the stack by a column and put the result on top of it; written are ``rows``, ``sizes``, ``part``.
+def _cut(
+    cells: Int32Array, column: int, unknown: bool, rows: Int32Array, sizes: Int32Array, part: Int64Array, keys: Int32Array, out: Int32Array
+) -> int:
+    """Cut the last partition of the stack by a column and put the result on top of it, or list pairs. Returns how
+    many pairs.
 
-    ``part`` is (first row, end, first size, end) of a partition, and then of the new one. With ``len(out)`` not 0 up to so many pairs are
-    written there instead, each of another group; how many.
+    ``cells``: ``int32[rows, columns]``. Written: ``rows`` and ``sizes`` (``int32[capacity]``: the rows and group
+    sizes of all partitions of the stack), and ``part`` (``int64[4]``: first row, end, first size, end of the
+    partition, and then of the new one). ``keys``: ``int32[rows + 1]``, scratch space. ``out``: ``int32[limit, 2]``,
+    written; if it is not of length 0, the partition is not made, and up to so many pairs are listed, each of
+    another group.
     """
     first_row, end_row, first_size, end_size = part[0], part[1], part[2], part[3]
     top_row, top_size, found, a = end_row, end_size, 0, first_row
@@ -83,11 +93,12 @@ def _cut(cells: Any, column: int, unknown: bool, rows: Any, sizes: Any, part: An
 
 
 @njit(cache=True, nogil=True)
-def agreeing(cells: Any, alive: Any, columns: Any, starts: Any, unknown: bool, limit: int) -> Any:
-    """For each set of columns pairs of living rows that agree on it: how many were found, up to ``limit``, and the pairs, set after set.
+def agreeing(cells: Int32Array, alive: BoolArray, columns: Int64Array, starts: Int64Array, unknown: bool, limit: int) -> Any:
+    """Find for each set of columns pairs of living rows that agree on it.
 
-    ``cells``: ``int32[rows, columns]``, null below 0. ``alive``: ``bool[rows]``. Set i is ``columns[starts[i]:starts[i + 1]]``
-    (``int64``), not empty.
+    ``cells``: ``int32[rows, columns]``, null below 0. ``alive``: ``bool[rows]``. Set i is
+    ``columns[starts[i]:starts[i + 1]]`` (both ``int64``), not empty. Returns how many pairs were found, up to
+    ``limit`` (``int64[sets]``), and the pairs, set after set (``int32[n, 2]``).
     """
     every = np.flatnonzero(alive).astype(np.int32)
     rows, sizes = np.empty(3 * len(every) + 64, np.int32), np.empty(3 * len(every) + 64, np.int32)

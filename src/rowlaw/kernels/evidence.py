@@ -1,11 +1,10 @@
 """What pairs of rows say: comparing rows in tiles and counting the distinct outcomes.
 
-A *signature* holds the code of an outcome (two bits, :mod:`rowlaw.rules.outcomes`) for each slot; 32 slots to a ``uint64``. A
-*table* of signatures is an open-addressing hash table, ``uint64[capacity, words + 1]``, whose last column counts (0: the place is free).
+Signatures and their table are those of :mod:`rowlaw.kernels.signatures`.
 
-Two tiles of rows are compared one row against many, slot by slot, in 16-bit lanes. Ranges of the tiles' codes say which outcomes of a
-slot can occur at all: slots with one possible outcome are left out, the others become digits of a small mixed-radix number, which
-addresses a counter. Only when the digits are too many are signatures hashed pair by pair.
+Two tiles of rows are compared one row against many, slot by slot, in 16-bit lanes. Ranges of the tiles' codes say which
+outcomes of a slot can occur at all: slots with one possible outcome are left out, the others become digits of a small
+mixed-radix number, which addresses a counter. Only when the digits are too many are signatures hashed pair by pair.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int16Array, Int32Array, Int64Array, Uint8Array, Uint16Array, Uint32Array, Uint64Array
 from rowlaw.kernels.compiling import njit
+from rowlaw.kernels.signatures import SLOTS, add, entries, grown, new_table
 from rowlaw.rules.outcomes import (
     CODE_BITS,
-    CODE_MASK,
     CODES,
     DIFFERENT_CODE,
     EQUAL_CODE,
@@ -26,7 +26,6 @@ from rowlaw.rules.outcomes import (
     UNKNOWN_CODE,
 )
 
-SLOTS = 32  # slots to a word of a signature
 NARROW = 1 << 15  # codes below this are compared in 16-bit lanes
 _PIECE = 1 << 16  # values of one 16-bit lane
 DIRECT = 1 << 20  # counters addressed directly: two sets of them are 8 MiB, of which few are touched
@@ -38,61 +37,13 @@ _MIX = _u64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def new_table(capacity: int, words: int) -> Any:
-    return np.zeros((capacity, words + 1), np.uint64)
+def ranges(codes: Int32Array, tile: int, nulls: bool, low: Int32Array, high: Int32Array, unknown: BoolArray) -> None:
+    """Find the lowest and the highest code of each tile of a column; with ``nulls``, nulls are told apart and not
+    counted.
 
-
-@njit(cache=True, nogil=True)
-def grown(table: Any) -> Any:
-    words = table.shape[1] - 1
-    larger = np.zeros((2 * len(table), words + 1), np.uint64)
-    for i in range(len(table)):
-        if table[i, words]:
-            add(larger, table[i], table[i, words])
-    return larger
-
-
-@njit(cache=True, nogil=True)
-def add(table: Any, signature: Any, count: Any) -> int:
-    """Count a signature; 1 if it is new. The table must have room."""
-    words = table.shape[1] - 1
-    h = _u64(0)
-    for w in range(words):
-        h = (h ^ (h >> _u64(29)) ^ signature[w]) * _MIX
-    mask = np.int64(len(table) - 1)
-    i = np.int64(h >> _u64(32)) & mask
-    while table[i, words]:
-        same = True
-        for w in range(words):
-            same &= table[i, w] == signature[w]
-        if same:
-            table[i, words] += count
-            return 0
-        i = (i + 1) & mask
-    for w in range(words):
-        table[i, w] = signature[w]
-    table[i, words] = count
-    return 1
-
-
-@njit(cache=True, nogil=True)
-def entries(table: Any, used: int) -> Any:
-    """The signatures of a table and their counts, in no order."""
-    words = table.shape[1] - 1
-    signatures, counts = np.empty((used, words), np.uint64), np.empty(used, np.int64)
-    n = 0
-    for i in range(len(table)):
-        if table[i, words]:
-            for w in range(words):
-                signatures[n, w] = table[i, w]
-            counts[n] = np.int64(table[i, words])
-            n += 1
-    return signatures, counts
-
-
-@njit(cache=True, nogil=True)
-def ranges(codes: Any, tile: int, nulls: bool, low: Any, high: Any, unknown: Any) -> None:
-    """Lowest and highest code of each tile of a column; with ``nulls``, nulls are told apart and not counted."""
+    ``codes``: ``int32[rows]``. Written: ``low``, ``high`` (``int32[tiles]``) and ``unknown`` (``bool[tiles]``,
+    whether the tile has a null).
+    """
     for k in range(len(low)):
         least, most = np.int32(_NOTHING), np.int32(-_NOTHING)
         for i in range(k * tile, min((k + 1) * tile, len(codes))):
@@ -104,8 +55,23 @@ def ranges(codes: Any, tile: int, nulls: bool, low: Any, high: Any, unknown: Any
 
 
 @njit(cache=True, nogil=True)
-def _outcomes(ordered: Any, left: Any, right: Any, low: Any, high: Any, unknown: Any, a: int, b: int, possible: Any) -> None:
-    """Which outcomes (by their codes) each slot can have for rows ``s`` of tile ``a`` and ``t`` of tile ``b``."""
+def _outcomes(
+    ordered: BoolArray,
+    left: Int64Array,
+    right: Int64Array,
+    low: Int32Array,
+    high: Int32Array,
+    unknown: BoolArray,
+    a: int,
+    b: int,
+    possible: BoolArray,
+) -> None:
+    """Find the outcomes that each slot can have for rows ``s`` of tile ``a`` and ``t`` of tile ``b``.
+
+    ``ordered``: ``bool[slots]``. ``left``, ``right``: ``int64[slots]``, the columns compared. ``low``, ``high``:
+    ``int32[columns, tiles]`` and ``unknown``: ``bool[columns, tiles]``, as :func:`ranges` writes them.
+    ``possible``: ``bool[slots, CODES]``, written.
+    """
     for c in range(len(left)):
         s_low, s_high = low[left[c], a], high[left[c], a]
         t_low, t_high = low[right[c], b], high[right[c], b]
@@ -117,8 +83,14 @@ def _outcomes(ordered: Any, left: Any, right: Any, low: Any, high: Any, unknown:
 
 
 @njit(cache=True, nogil=True)
-def _number(possible: Any, ordered: Any, active: Any, radix: Any, digit: Any, fixed: Any) -> Any:
-    """Slots that can vary, with a digit for each of their outcomes; ``fixed`` gets the bits of all others."""
+def _number(possible: BoolArray, ordered: BoolArray, active: Int64Array, radix: Int64Array, digit: Int64Array, fixed: Uint64Array) -> Any:
+    """Number the outcomes of the slots that can vary. Returns how many slots these are, and how many combinations
+    of digits there are.
+
+    ``possible``: ``bool[slots, CODES]``. ``ordered``: ``bool[slots]``. Written: ``active`` (``int64[slots]``: the
+    slots that can vary), ``radix`` (``int64[slots]``: the digits of each), ``digit`` (``int64[slots, CODES]``: the
+    digit of each outcome) and ``fixed`` (``uint64[words]``: the bits of all other slots).
+    """
     for w in range(len(fixed)):
         fixed[w] = _u64(0)
     n = 0
@@ -147,8 +119,13 @@ def _number(possible: Any, ordered: Any, active: Any, radix: Any, digit: Any, fi
 
 
 @njit(cache=True, nogil=True)
-def _spread(active: Any, radix: Any, digit: Any, possible: Any, words: int, most: int) -> Any:
-    """The signature bits of every number made of the first slots' digits, the first slot lowest; ``most`` numbers, and of which slots."""
+def _spread(active: Int64Array, radix: Int64Array, digit: Int64Array, possible: BoolArray, words: int, most: int) -> Any:
+    """Make the signature bits of every number made of the first slots' digits, the first slot lowest.
+
+    ``active``: ``int64[n]``, the slots that can vary. ``radix``: ``int64[n]``. ``digit``: ``int64[slots, CODES]``.
+    ``possible``: ``bool[slots, CODES]``. Returns at most ``most`` rows of bits (``uint64[numbers, words]``), and of
+    how many slots they are.
+    """
     total, slots = 1, 0
     while slots < len(active) and total * radix[slots] <= most:
         total *= radix[slots]
@@ -170,10 +147,24 @@ def _spread(active: Any, radix: Any, digit: Any, possible: Any, words: int, most
 
 
 @njit(cache=True, nogil=True)
-def _steps(active: Any, radix: Any, digit: Any, direct: bool, ordered: Any, piece: Any, less: Any, greater: Any, missing: Any) -> Any:
-    """What each comparison adds to which 16-bit piece; ``missing`` is what an unknown adds to *greater*.
+def _steps(
+    active: Int64Array,
+    radix: Int64Array,
+    digit: Int64Array,
+    direct: bool,
+    ordered: BoolArray,
+    piece: Int64Array,
+    less: Uint16Array,
+    greater: Uint16Array,
+    missing: Uint16Array,
+) -> Any:
+    """Write what each comparison adds to which 16-bit piece. Returns the pieces in use, and the numbers that the
+    first one counts.
 
-    Null is -1, so a null of ``t`` alone compares as *greater*, and a null of ``s`` can be made to (see ``_compare``).
+    ``active``: ``int64[n]``, the slots that can vary. ``radix``: ``int64[n]``. ``digit``: ``int64[slots, CODES]``.
+    ``ordered``: ``bool[slots]``. Written: ``piece`` (``int64[slots]``), ``less``, ``greater`` (``uint16[slots]``)
+    and ``missing`` (``uint16[slots]``: what an unknown adds to *greater*). Null is -1, so a null of ``t`` alone
+    compares as *greater*, and a null of ``s`` can be made to (see :func:`_compare`).
     """
     at, weight, first = 0, 1, 1
     for k in range(len(active)):
@@ -196,9 +187,28 @@ def _steps(active: Any, radix: Any, digit: Any, direct: bool, ordered: Any, piec
 
 @njit(cache=True, nogil=True)
 def _compare(
-    narrow: Any, wide: Any, place: Any, left: Any, right: Any, s: int, t0: int, t1: int, active: Any, steps: Any, start: Any, lanes: Any
+    narrow: Int16Array,
+    wide: Int32Array,
+    place: Int64Array,
+    left: Int64Array,
+    right: Int64Array,
+    s: int,
+    t0: int,
+    t1: int,
+    active: Int64Array,
+    steps: Any,
+    start: Uint16Array,
+    lanes: Uint16Array,
 ) -> None:
-    """Row ``s`` against rows ``t0 .. t1``: the sums of what their comparisons add, from ``start``, in ``lanes`` of 16 bits."""
+    """Compare row ``s`` with rows ``t0 .. t1``: add up what their comparisons add, from ``start``, in ``lanes`` of
+    16 bits.
+
+    ``narrow``: ``int16[columns, rows]`` and ``wide``: ``int32[wide columns, rows]``, the codes; ``place``:
+    ``int64[columns]``, the line of a column in ``wide``, -1 if it is in ``narrow``. ``left``, ``right``:
+    ``int64[slots]``, the columns compared. ``active``: ``int64[n]``, the slots that can vary. ``steps``: the arrays
+    ``piece``, ``less``, ``greater`` and ``missing`` of :func:`_steps`, and ``possible``. ``start``:
+    ``uint16[pieces, tile]``. ``lanes``: ``uint16[pieces, tile]``, written.
+    """
     piece, less, greater, missing, possible = steps
     n = t1 - t0
     for p in range(len(lanes)):
@@ -225,8 +235,13 @@ def _compare(
 
 
 @njit(cache=True, nogil=True)
-def _count_direct(lanes: Any, n: int, first: int, counts: Any) -> None:
-    """Two sets of counters, side by side: neighbours are often alike, and one counter cannot be raised twice at once."""
+def _count_direct(lanes: Uint16Array, n: int, first: int, counts: Uint32Array) -> None:
+    """Count the numbers of ``n`` pairs.
+
+    ``lanes``: ``uint16[pieces, tile]``; the second piece counts ``first`` each. ``counts``: ``uint32[2 *
+    numbers]``, written: two sets of counters, side by side, because neighbours are often alike, and one counter
+    cannot be raised twice at once.
+    """
     half = n // 2
     low = lanes[0]
     if len(lanes) == 1:
@@ -245,7 +260,9 @@ def _count_direct(lanes: Any, n: int, first: int, counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _count_weighted(lanes: Any, n: int, first: int, weight: int, weights: Any, counts: Any) -> None:
+def _count_weighted(lanes: Uint16Array, n: int, first: int, weight: int, weights: Int64Array, counts: Uint64Array) -> None:
+    """Count as :func:`_count_direct`, each pair as often as its rows occur (``weights``: ``int64[n]``); ``counts`` is
+    ``uint64[numbers]``."""
     low, high = lanes[0], lanes[len(lanes) - 1]
     step = first if len(lanes) > 1 else 0
     for j in range(n):
@@ -253,8 +270,12 @@ def _count_weighted(lanes: Any, n: int, first: int, weight: int, weights: Any, c
 
 
 @njit(cache=True, nogil=True)
-def _count_hashed(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, table: Any) -> int:
-    """Signatures counted one by one; how many are new."""
+def _count_hashed(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array) -> int:
+    """Count the signatures of ``n`` pairs one by one. Returns how many are new.
+
+    ``lanes``: ``uint16[pieces, tile]``. ``fixed``: ``uint64[words]``. ``weights``: ``int64[n]``. ``table``:
+    ``uint64[capacity, words + 1]``, written.
+    """
     new, words = 0, len(fixed)
     signature = np.empty(words, np.uint64)
     for j in range(n):
@@ -267,8 +288,8 @@ def _count_hashed(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, tab
 
 
 @njit(cache=True, nogil=True)
-def _count_hashed_word(lanes: Any, n: int, fixed: Any, weight: int, weights: Any, table: Any) -> int:
-    """The same for signatures of one word."""
+def _count_hashed_word(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array) -> int:
+    """Count as :func:`_count_hashed`, for signatures of one word."""
     new, mask = 0, np.int64(len(table) - 1)
     for j in range(n):
         signature = fixed[0]
@@ -285,8 +306,22 @@ def _count_hashed_word(lanes: Any, n: int, fixed: Any, weight: int, weights: Any
 
 
 @njit(cache=True, nogil=True)
-def _flush(both: Any, weighted: Any, plain: bool, low_bits: Any, high_bits: Any, fixed: Any, table: Any, used: int) -> Any:
-    """Move the counters to the table. ``both`` sees two counters of 32 bits as one number."""
+def _flush(
+    both: Uint64Array,
+    weighted: Uint64Array,
+    plain: bool,
+    low_bits: Uint64Array,
+    high_bits: Uint64Array,
+    fixed: Uint64Array,
+    table: Uint64Array,
+    used: int,
+) -> Any:
+    """Move the counters to the table, and set them to 0. Returns the table and how many signatures it has.
+
+    ``both``: ``uint64[numbers]``, which sees two counters of 32 bits as one, or ``weighted``: ``uint64[numbers]``;
+    one of them is read and written. ``low_bits``, ``high_bits``: ``uint64[n, words]``, as :func:`_spread` makes
+    them. ``fixed``: ``uint64[words]``. ``table``: ``uint64[capacity, words + 1]``, written.
+    """
     size, words = len(low_bits), len(fixed)
     signature = np.empty(words, np.uint64)
     counters = both if plain else weighted
@@ -306,8 +341,25 @@ def _flush(both: Any, weighted: Any, plain: bool, low_bits: Any, high_bits: Any,
 
 
 @njit(cache=True, nogil=True)
-def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, active: Any, steps: Any, start: Any) -> None:
-    """What the nulls of the rows ``t`` add, whatever the row ``s``."""
+def _starts(
+    wide: Int32Array,
+    narrow: Int16Array,
+    place: Int64Array,
+    right: Int64Array,
+    t0: int,
+    t1: int,
+    active: Int64Array,
+    steps: Any,
+    start: Uint16Array,
+) -> None:
+    """Write what the nulls of the rows ``t0 .. t1`` add, whatever the row ``s``.
+
+    ``narrow``: ``int16[columns, rows]`` and ``wide``: ``int32[wide columns, rows]``, the codes; ``place``:
+    ``int64[columns]``, the line of a column in ``wide``, -1 if it is in ``narrow``. ``right``: ``int64[slots]``,
+    the columns of ``t``. ``active``: ``int64[n]``, the slots that can vary. ``steps``: the arrays ``piece``,
+    ``less``, ``greater`` and ``missing`` of :func:`_steps`, and ``possible``. ``start``: ``uint16[pieces, tile]``,
+    written.
+    """
     piece, _, _, missing, possible = steps
     for p in range(len(start)):
         for j in range(t1 - t0):
@@ -323,24 +375,29 @@ def _starts(wide: Any, narrow: Any, place: Any, right: Any, t0: int, t1: int, ac
 
 @njit(cache=True, nogil=True)
 def count_tiles(
-    pairs: Any,
+    pairs: Int64Array,
     tile: int,
     most: int,
-    narrow: Any,
-    wide: Any,
-    place: Any,
-    left: Any,
-    right: Any,
-    ordered: Any,
+    narrow: Int16Array,
+    wide: Int32Array,
+    place: Int64Array,
+    left: Int64Array,
+    right: Int64Array,
+    ordered: BoolArray,
     bounds: Any,
-    weights: Any,
-    single: Any,
-    stop: Any,
+    weights: Int64Array,
+    single: BoolArray,
+    stop: Uint8Array,
 ) -> Any:
-    """The signatures of rows ``s < t`` for pairs of tiles, and their counts; of some pairs only once ``stop[0]`` is set.
+    """Count the signatures of rows ``s < t`` for pairs of tiles; of some pairs only once ``stop[0]`` is set.
 
-    ``most`` is how many counters may be addressed directly; ``weights`` are the multiplicities of rows, ``single`` says of each tile
-    that all of them are 1.
+    ``pairs``: ``int64[pairs, 2]``, tiles. ``narrow``: ``int16[columns, rows]`` and ``wide``: ``int32[wide columns,
+    rows]``, the codes; ``place``: ``int64[columns]``, the line of a column in ``wide``, -1 if it is in ``narrow``.
+    ``left``, ``right``: ``int64[slots]``, the columns compared. ``ordered``: ``bool[slots]``. ``bounds``: ``low``,
+    ``high`` and ``unknown``, each ``[columns, tiles]``, as :func:`ranges` writes them. ``weights``:
+    ``int64[rows]``, how often each row occurs. ``single``: ``bool[tiles]``, whether all weights of a tile are 1.
+    ``stop``: ``uint8[1]``. At most ``most`` counters are addressed directly. Returns the signatures (``uint64[n,
+    words]``) and their counts (``int64[n]``).
     """
     low, high, unknown = bounds
     rows, slots = narrow.shape[1], len(left)
@@ -390,41 +447,3 @@ def count_tiles(
             high_bits, _ = _spread(active[cut:], radix[cut:], digit, possible, words, most)
             table, used = _flush(both, weighted, plain, low_bits, high_bits, fixed, table, used)
     return entries(table, used)
-
-
-@njit(cache=True, nogil=True)
-def signatures_of(columns: Any, left: Any, right: Any, ordered: Any, nulls: bool, s_rows: Any, t_rows: Any, out: Any) -> None:
-    """The signatures of given pairs of rows; ``columns`` is a line for each column."""
-    for c in range(len(left)):
-        a, b = columns[left[c]], columns[right[c]]
-        greater = _u64(HIGHER_CODE) if ordered[c] else _u64(DIFFERENT_CODE)
-        shift, word = _u64(CODE_BITS * (c % SLOTS)), c // SLOTS
-        for i in range(len(s_rows)):
-            x, y = a[s_rows[i]], b[t_rows[i]]
-            bits = _u64(EQUAL_CODE)
-            if nulls and (x < 0 or y < 0):
-                bits = _u64(UNKNOWN_CODE)
-            elif x < y:
-                bits = _u64(LOWER_CODE)
-            elif x > y:
-                bits = greater
-            out[i, word] |= bits << shift
-
-
-@njit(cache=True, nogil=True)
-def reversed_signature(signature: Any, mirror: Any, swapped: Any, out: Any) -> None:
-    """The signature with ``s`` and ``t`` exchanged: the two bits of a code change places (see :class:`rowlaw.rules.outcomes.Outcome`)."""
-    for w in range(len(out)):
-        out[w] = _u64(0)
-    for c in range(len(mirror)):
-        m = mirror[c]
-        bits = signature[m // SLOTS] >> _u64(CODE_BITS * (m % SLOTS)) & _u64(CODE_MASK)
-        if swapped[c]:
-            bits = bits >> _u64(1) | (bits & _u64(1)) << _u64(1)
-        out[c // SLOTS] |= bits << _u64(CODE_BITS * (c % SLOTS))
-
-
-@njit(cache=True, nogil=True)
-def reverse(signatures: Any, mirror: Any, swapped: Any, out: Any) -> None:
-    for i in range(len(signatures)):
-        reversed_signature(signatures[i], mirror, swapped, out[i])

@@ -9,22 +9,28 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, IntArray, Uint32Array, UintArray
 from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def group_numbers(starts: Any, out: Any) -> None:
-    """The number of its group for each place of a side."""
+def group_numbers(starts: Int64Array, out: UintArray) -> None:
+    """Write the number of its group for each position of a side.
+
+    ``starts``: ``int64[groups + 1]``. ``out``: ``uint32`` or ``uint64[positions]``, written.
+    """
     for g in range(len(starts) - 1):
         for i in range(starts[g], starts[g + 1]):
             out[i] = g
 
 
 @njit(cache=True, nogil=True)
-def extend_keys(keys: Any, rows: Any, codes: Any, width: Any, descending: bool) -> None:
-    """``key * width + digit`` for each row: another column at the low end of the key.
+def extend_keys(keys: UintArray, rows: Int32Array, codes: Int32Array, width: np.unsignedinteger, descending: bool) -> None:
+    """Append a column at the low end of each key: ``key * width + digit``.
 
-    The digit is the code plus one (0 stands for null), counted down from the top if ``descending``.
+    ``keys``: ``uint32`` or ``uint64[positions]``, written. ``rows``: ``int32[positions]``. ``codes``: ``int32[rows
+    of the table]``. The digit is the code plus one (0 stands for null), counted down from the top if
+    ``descending``; ``width`` has the type of the keys.
     """
     top = width - keys.dtype.type(1)
     for i in range(len(rows)):
@@ -33,10 +39,22 @@ def extend_keys(keys: Any, rows: Any, codes: Any, width: Any, descending: bool) 
 
 
 @njit(cache=True, nogil=True)
-def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any, width: Any, digits: Any) -> Any:
-    """Groups of at least two rows whose (sorted) keys agree but for what ``divisor`` cuts off: a row alone is in no pair.
+def stripped(
+    keys: UintArray,
+    order: Int32Array,
+    rows: Int32Array,
+    divisor: np.unsignedinteger,
+    out: Int32Array,
+    width: np.unsignedinteger,
+    digits: Int32Array,
+) -> Any:
+    """Make groups of at least two rows whose keys agree but for what ``divisor`` cuts off: a row alone is in no
+    pair.
 
-    ``out`` is room for as many rows as there are keys. So is ``digits``, if wanted: it gets each key's last digit (below ``width``).
+    ``keys``: ``uint32`` or ``uint64[positions]``, sorted. ``order``: ``int32[positions]``, where each key came
+    from. ``rows``: ``int32[positions]``. ``out``: ``int32[positions]``, written. ``digits``: ``int32[positions]``,
+    written, or of length 0: the last digit of each key (below ``width``). Returns the rows (``int32``, maybe a part
+    of ``out``) and starts (``int64``) of the groups.
     """
     n = len(keys)
     starts = np.empty(1024, np.int64)
@@ -66,8 +84,13 @@ def stripped(keys: Any, order: Any, rows: Any, divisor: Any, out: Any, width: An
 
 
 @njit(cache=True, nogil=True)
-def matched(s_keys: Any, s_order: Any, s_rows: Any, t_keys: Any, t_order: Any, t_rows: Any) -> Any:
-    """Groups of equal keys that both sides have, except a row with itself alone."""
+def matched(s_keys: UintArray, s_order: Int32Array, s_rows: Int32Array, t_keys: UintArray, t_order: Int32Array, t_rows: Int32Array) -> Any:
+    """Make the groups of equal keys that both sides have, except a row with itself alone.
+
+    ``s_keys``: ``uint32`` or ``uint64[s positions]``, sorted. ``s_order``: ``int32[s positions]``, where each key
+    came from. ``s_rows``: ``int32[s positions]``. ``t_keys``, ``t_order`` and ``t_rows`` alike. Returns rows
+    (``int32``) and starts (``int64``) of both sides.
+    """
     ns, nt = len(s_keys), len(t_keys)
     s_out, t_out = np.empty(ns, np.int32), np.empty(nt, np.int32)
     s_starts, t_starts = np.empty(min(ns, nt) + 1, np.int64), np.empty(min(ns, nt) + 1, np.int64)
@@ -100,10 +123,14 @@ def matched(s_keys: Any, s_order: Any, s_rows: Any, t_keys: Any, t_order: Any, t
 
 
 @njit(cache=True, nogil=True)
-def count_products(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, sign: int, per_row: Any) -> int:
-    """Pairs of each group: every ``s`` with every ``t``.
+def count_products(
+    s_rows: Int32Array, s_starts: Int64Array, t_rows: Int32Array, t_starts: Int64Array, sign: int, per_row: Uint32Array
+) -> int:
+    """Count the pairs of each group: every ``s`` with every ``t``; the count is multiplied by ``sign``.
 
-    ``per_row`` (empty if not wanted) gets for each row the pairs it takes part in, on either side.
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``per_row``: ``uint32[rows of the table]``, written, or of length 0: each row gets the pairs it takes
+    part in, on either side, times ``sign``.
     """
     total = 0
     for g in range(len(s_starts) - 1):
@@ -118,8 +145,23 @@ def count_products(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, sign:
 
 
 @njit(cache=True, nogil=True)
-def count_below(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, sign: int, per_row: Any) -> int:
-    """Pairs of each group with ``a < b``, where ``a`` and ``b`` ascend within groups: one walk along both sides."""
+def count_below(
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    a: IntArray,
+    b: IntArray,
+    sign: int,
+    per_row: Uint32Array,
+) -> int:
+    """Count the pairs of each group with ``a < b``: one walk along both sides; the count is multiplied by ``sign``.
+
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``a``: ``int32`` or ``int64[s positions]``, ``b``: the same for ``t``; both ascend within groups.
+    ``per_row``: ``uint32[rows of the table]``, written, or of length 0: each row gets the pairs it takes part in,
+    on either side, times ``sign``.
+    """
     total = 0
     for g in range(len(s_starts) - 1):
         s0, s1, t0, t1 = s_starts[g], s_starts[g + 1], t_starts[g], t_starts[g + 1]
@@ -140,8 +182,12 @@ def count_below(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, 
 
 
 @njit(cache=True, nogil=True)
-def same_group(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, marks: Any) -> Any:
-    """Rows that stand on both sides of one group, and so pair with themselves. ``marks`` is -1 for every row of the table."""
+def same_group(s_rows: Int32Array, s_starts: Int64Array, t_rows: Int32Array, t_starts: Int64Array, marks: Int32Array) -> Int32Array:
+    """List the rows that stand on both sides of one group, and so pair with themselves: ``int32[rows]``.
+
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``marks``: ``int32[rows of the table]``, -1 throughout, written.
+    """
     found = np.empty(min(len(s_rows), len(t_rows)), np.int32)
     n = 0
     for g in range(len(s_starts) - 1):
@@ -155,10 +201,11 @@ def same_group(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, marks: An
 
 
 @njit(cache=True, nogil=True)
-def chosen_rows(rows: Any, chosen: Any, out: Any) -> int:
-    """Write the rows for which ``chosen`` (bool, one for each row of the table) is true to ``out``, which has room for all of them.
+def chosen_rows(rows: Int32Array, chosen: BoolArray, out: Int32Array) -> int:
+    """Write the rows for which ``chosen`` is true to ``out``, and count them.
 
-    Returns how many they are.
+    ``rows``: ``int32[positions]``. ``chosen``: ``bool[rows of the table]``. ``out``: ``int32[positions + 1]``,
+    written.
     """
     n = 0
     for i in range(len(rows)):
@@ -168,16 +215,23 @@ def chosen_rows(rows: Any, chosen: Any, out: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def mark_unknown(rows: Any, codes: Any, keep: Any) -> None:
-    """Clear ``keep`` (bool, one for each place of a side) where the code of the row is unknown (-1)."""
+def mark_unknown(rows: Int32Array, codes: Int32Array, keep: BoolArray) -> None:
+    """Clear ``keep`` where the code of the row is unknown (-1).
+
+    ``rows``: ``int32[positions]``. ``codes``: ``int32[rows of the table]``. ``keep``: ``bool[positions]``, written.
+    """
     for i in range(len(rows)):
         if codes[rows[i]] < 0:
             keep[i] = False
 
 
 @njit(cache=True, nogil=True)
-def kept_reflexive(rows: Any, starts: Any, keep: Any) -> Any:
-    """The rows to keep of a side and where their groups start; groups of fewer than two such rows are dropped."""
+def kept_reflexive(rows: Int32Array, starts: Int64Array, keep: BoolArray) -> Any:
+    """Keep some rows of a side; groups of fewer than two such rows are dropped.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int64[groups + 1]``, ``keep``: ``bool[positions]``. Returns the
+    rows (``int32``) and starts (``int64``) that are left.
+    """
     out, out_starts = np.empty(len(rows), np.int32), np.empty(len(starts), np.int64)
     out_starts[0] = 0
     kept, groups = 0, 0
@@ -195,8 +249,15 @@ def kept_reflexive(rows: Any, starts: Any, keep: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def kept_sides(s_rows: Any, s_starts: Any, s_keep: Any, t_rows: Any, t_starts: Any, t_keep: Any) -> Any:
-    """The same for two sides; groups that have no pair of different rows are dropped."""
+def kept_sides(
+    s_rows: Int32Array, s_starts: Int64Array, s_keep: BoolArray, t_rows: Int32Array, t_starts: Int64Array, t_keep: BoolArray
+) -> Any:
+    """Keep some rows of two sides; groups without a pair of different rows are dropped.
+
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``s_keep``: ``bool[s positions]``, ``t_keep``: ``bool[t positions]``. Returns rows (``int32``) and
+    starts (``int64``) of both sides.
+    """
     s_out, t_out = np.empty(len(s_rows), np.int32), np.empty(len(t_rows), np.int32)
     s_out_starts, t_out_starts = np.empty(len(s_starts), np.int64), np.empty(len(t_starts), np.int64)
     s_out_starts[0] = t_out_starts[0] = 0
@@ -219,8 +280,13 @@ def kept_sides(s_rows: Any, s_starts: Any, s_keep: Any, t_rows: Any, t_starts: A
 
 
 @njit(cache=True, nogil=True)
-def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
-    """Pairs of each group with different codes (one for each place), where equal codes are neighbours: all less those of each run."""
+def count_unlike(rows: Int32Array, starts: Int64Array, codes: Int32Array, per_row: Uint32Array) -> int:
+    """Count the pairs of each group with different codes: all pairs without those of each run of equal codes.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int64[groups + 1]``. ``codes``: ``int32[positions]``, equal ones
+    side by side within a group. ``per_row``: ``uint32[rows of the table]``, written, or of length 0: each row gets
+    the pairs it takes part in, in both roles.
+    """
     total = 0
     for g in range(len(starts) - 1):
         begin, end = starts[g], starts[g + 1]
@@ -243,72 +309,23 @@ def count_unlike(rows: Any, starts: Any, codes: Any, per_row: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def cell_counts(keys: Any, counts: Any) -> None:
-    """How often each key occurs."""
-    for i in range(len(keys)):
-        counts[keys[i]] += 1
+def mark(rows: Int32Array, codes: Int32Array, marks: BoolArray) -> None:
+    """Mark the codes that occur, null at 0.
 
-
-@njit(cache=True, nogil=True)
-def sum_products(cells: Any, each: Any) -> Any:
-    """The rows of each cell times the pairs of each of its rows."""
-    total = np.int64(0)
-    for i in range(len(cells)):
-        if cells[i]:
-            total += np.int64(cells[i]) * np.int64(each[i])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def first_codes(keys: Any, rows: Any, codes: Any, first: Any, sizes: Any, like: Any, odd: Any) -> int:
-    """For each key the code of its first row, how many rows it has and how many of them have that code; which others there are.
-
-    ``first`` is -2 throughout. Stops when ``odd`` is full.
+    ``rows``: ``int32[positions]``. ``codes``: ``int32[rows of the table]``. ``marks``: ``bool[codes + 1]``,
+    written.
     """
-    n = 0
-    for i in range(len(keys)):
-        key, code = keys[i], codes[rows[i]]
-        sizes[key] += 1
-        if first[key] == -2:
-            first[key] = code
-        if first[key] == code:
-            like[key] += 1
-        else:
-            if n == len(odd):
-                return n + 1
-            odd[n] = i
-            n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def count_exceptions(keys: Any, rows: Any, codes: Any, first: Any, sizes: Any, like: Any, odd: Any, runs: Any, per_row: Any) -> Any:
-    """Pairs of equal keys and different codes, given what :func:`first_codes` says and how many rows are like each odd one."""
-    total = np.int64(0)
-    for key in range(len(sizes)):
-        total += np.int64(like[key]) * np.int64(sizes[key] - like[key])
-    for k in range(len(odd)):
-        total += np.int64(sizes[keys[odd[k]]] - runs[k])
-    if len(per_row):
-        for i in range(len(keys)):
-            key = keys[i]
-            if like[key] < sizes[key] and codes[rows[i]] == first[key]:
-                per_row[rows[i]] += 2 * (sizes[key] - like[key])
-        for k in range(len(odd)):
-            per_row[rows[odd[k]]] += 2 * (sizes[keys[odd[k]]] - runs[k])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def mark(rows: Any, codes: Any, marks: Any) -> None:
-    """Which codes there are, null too (at 0)."""
     for i in range(len(rows)):
         marks[codes[rows[i]] + 1] = True
 
 
 @njit(cache=True, nogil=True)
-def marked(rows: Any, codes: Any, marks: Any, out: Any) -> int:
-    """The rows whose code is marked."""
+def marked(rows: Int32Array, codes: Int32Array, marks: BoolArray, out: Int32Array) -> int:
+    """Write the rows whose code is marked to ``out``, and count them.
+
+    ``rows``: ``int32[positions]``. ``codes``: ``int32[rows of the table]``. ``marks``: ``bool[codes + 1]``.
+    ``out``: ``int32[positions + 1]``, written.
+    """
     n = 0
     for i in range(len(rows)):
         out[n] = rows[i]
@@ -317,15 +334,12 @@ def marked(rows: Any, codes: Any, marks: Any, out: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def take_cells(keys: Any, cells: Any, rows: Any, out: Any) -> None:
-    """What its cell says, for each row."""
-    for i in range(len(keys)):
-        out[rows[i]] = cells[keys[i]]
+def taking_part(tally: Uint32Array, rows: Int32Array, numbers: np.ndarray) -> None:
+    """Write the rows whose tally is not 0, and these tallies.
 
-
-@njit(cache=True, nogil=True)
-def taking_part(tally: Any, rows: Any, numbers: Any) -> None:
-    """The rows that have a number, and their numbers; there is room for just those."""
+    ``tally``: ``uint32[rows of the table]``. ``rows`` and ``numbers``: integers, with one element for each such
+    row, both written.
+    """
     n = 0
     for row in range(len(tally)):
         if tally[row]:
@@ -334,8 +348,12 @@ def taking_part(tally: Any, rows: Any, numbers: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def first_two(keys: Any, order: Any, rows: Any) -> Any:
-    """Of each run of equal (sorted) keys the rows of the first two."""
+def first_two(keys: UintArray, order: Int32Array, rows: Int32Array) -> Int32Array:
+    """List the rows of the first two of each run of equal keys: ``int32[rows]``.
+
+    ``keys``: ``uint32`` or ``uint64[positions]``, sorted. ``order``: ``int32[positions]``, where each key came
+    from. ``rows``: ``int32[positions]``.
+    """
     out = np.empty(len(keys), np.int32)
     n = 0
     for i in range(len(keys)):

@@ -5,10 +5,9 @@ A *key* is made of a group, a digit ``x`` and a digit ``y``, the last in the low
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array, Int64Array, UintArray
 from rowlaw.kernels.compiling import njit
 
 _u64 = np.uint64
@@ -18,15 +17,18 @@ ROOM = 3  # places of the table for each kind, at least
 
 
 @njit(cache=True, nogil=True)
-def _start(key: Any, mask: Any) -> Any:
+def _start(key: np.unsignedinteger, mask: np.int64) -> np.int64:
+    """Give the first position of a key in a hash table."""
     return np.int64((_u64(key) * _MIX) >> _u64(32)) & mask
 
 
 @njit(cache=True, nogil=True)
-def number_kinds(keys: Any, kinds: Any, weights: Any, numbers: Any) -> int:
-    """Number the kinds as they come: their keys, how many rows each has, and the number of each row's kind.
+def number_kinds(keys: UintArray, kinds: UintArray, weights: Int32Array, numbers: Int32Array) -> int:
+    """Number the kinds of rows in the order in which they come. Returns how many there are, or one more than fit.
 
-    Stops when ``kinds`` is full. Returns how many there are; one more than there is room for, if it stopped.
+    ``keys``: ``uint32`` or ``uint64[rows]``. Written: ``kinds`` (the type of the keys, ``[capacity]``: the key of
+    each kind), ``weights`` (``int32[capacity]``: its rows) and ``numbers`` (``int32[rows]``: the kind of each row).
+    Stops when ``kinds`` is full.
     """
     table = np.zeros(_FIRST, np.int32)
     mask = np.int64(_FIRST - 1)
@@ -59,7 +61,8 @@ def number_kinds(keys: Any, kinds: Any, weights: Any, numbers: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _up_to(tree: Any, place: Any) -> Any:
+def _up_to(tree: Int64Array, place: np.int64) -> np.int64:
+    """Add up the first values of a Fenwick tree (``tree``: ``int64[width + 1]``)."""
     found = np.int64(0)
     while place > 0:
         found += tree[place]
@@ -68,8 +71,23 @@ def _up_to(tree: Any, place: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _pass(begin: Any, end: Any, step: Any, x: Any, y: Any, weights: Any, weak_x: bool, weak_y: bool, tree: Any, each: Any) -> None:
-    """Walk a group's kinds and add to each the rows passed before it that are below it in ``y``; ``tree`` is zero before and after."""
+def _pass(
+    begin: int,
+    end: int,
+    step: int,
+    x: Int64Array,
+    y: Int64Array,
+    weights: Int32Array,
+    weak_x: bool,
+    weak_y: bool,
+    tree: Int64Array,
+    each: Int64Array,
+) -> None:
+    """Walk along the kinds of a group and add to each the rows passed before it that are below it in ``y``.
+
+    ``x``, ``y``: ``int64[kinds]``. ``weights``: ``int32[kinds]``. ``tree``: ``int64[width + 1]``, scratch space, 0
+    before and after. ``each``: ``int64[kinds]``, written.
+    """
     width = len(tree) - 1
     i = begin
     while i != end:
@@ -98,11 +116,15 @@ def _pass(begin: Any, end: Any, step: Any, x: Any, y: Any, weights: Any, weak_x:
 
 
 @njit(cache=True, nogil=True)
-def pairs_of_kinds(kinds: Any, weights: Any, x_width: int, y_width: int, weak_x: bool, weak_y: bool, each: Any) -> Any:
-    """Pairs ``(s, t)`` of each group with ``s`` below ``t`` in ``x`` and in ``y`` (``weak``: or level); ``kinds`` are in order.
+def pairs_of_kinds(
+    kinds: UintArray, weights: Int32Array, x_width: int, y_width: int, weak_x: bool, weak_y: bool, each: Int64Array
+) -> np.int64:
+    """Count the pairs ``(s, t)`` of each group with ``s`` below ``t`` in ``x`` and in ``y`` (``weak``: or equal).
+    ``O(k log y_width)``.
 
-    ``each`` gets the pairs that a row of each kind takes part in. ``O(k log y_width)``: a Fenwick tree, forward for the rows
-    below a kind and backward for those above it.
+    ``kinds``: ``uint32`` or ``uint64[kinds]``, sorted. ``weights``: ``int32[kinds]``. ``each``: ``int64[kinds]``,
+    written: the pairs that a row of each kind takes part in. A Fenwick tree, forward for the rows below a kind and
+    backward for those above it.
     """
     n = len(kinds)
     x, y, group = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array, Int64Array, Uint8Array
 from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.partitions import arrange
 
@@ -17,8 +16,13 @@ _NONE = np.int64(-(2**40))  # below every code
 
 
 @njit(cache=True, nogil=True)
-def constants(rows: Any, starts: Any, codes: Any, columns: Any, unknown: bool, out: Any) -> None:
-    """Whether each of the columns is constant within every group: ``out`` gets one of the three answers above."""
+def constants(rows: Int32Array, starts: Int32Array, codes: Int32Array, columns: Int64Array, unknown: bool, out: Uint8Array) -> None:
+    """Decide whether each column is constant within every group.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[columns,
+    rows of the table]``. ``columns``: ``int64[asked]``. ``out``: ``uint8[asked]``, written: BROKEN, HOLDS or
+    HOLDS_FULLY.
+    """
     for c in range(len(columns)):
         values = codes[columns[c]]
         answer = HOLDS_FULLY
@@ -39,11 +43,18 @@ def constants(rows: Any, starts: Any, codes: Any, columns: Any, unknown: bool, o
 
 
 @njit(cache=True, nogil=True)
-def orders(rows: Any, starts: Any, codes: Any, by_value: Any, sides: Any, unknown: bool, out: Any) -> None:
-    """Whether two columns are order compatible within every group, for each line ``(left, right, descending)`` of ``sides``.
+def orders(
+    rows: Int32Array, starts: Int32Array, codes: Int32Array, by_value: Int32Array, sides: Int64Array, unknown: bool, out: Uint8Array
+) -> None:
+    """Decide whether two columns are order compatible within every group, for each of ``sides``.
 
-    It is enough to compare each class of equal left values with the one before it: if no value is below the highest of that class,
-    the highest values ascend from class to class. Lines with one left column stand together: they share its sorted partition.
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[columns,
+    rows of the table]``. ``by_value``: ``int32[columns, rows of the table]``, all rows in order of each column.
+    ``sides``: ``int64[asked, 3]``: left, right, whether the right one descends; those with one left column stand
+    together, and share its sorted partition. ``out``: ``uint8[asked]``, written: BROKEN or HOLDS.
+
+    It is enough to compare each class of equal left values with the one before it: if no value is below the highest
+    of that class, the highest values ascend from class to class.
     """
     group = np.full(codes.shape[1], -1, np.int32)
     arranged = rows
@@ -73,8 +84,12 @@ def orders(rows: Any, starts: Any, codes: Any, by_value: Any, sides: Any, unknow
 
 
 @njit(cache=True, nogil=True)
-def unlike(rows: Any, starts: Any, codes: Any, column: int, unknown: bool, most: int) -> Any:
-    """The pairs that show that a column is not constant: each row against the first of its group; the ``most`` that agree most."""
+def unlike(rows: Int32Array, starts: Int32Array, codes: Int32Array, column: int, unknown: bool, most: int) -> Int32Array:
+    """Find pairs that show that a column is not constant: ``int32[n, 2]``, the ``most`` that agree on most columns.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[columns,
+    rows of the table]``. Each row is compared with the first row of its group.
+    """
     best, scores, n = np.empty((most, 2), np.int32), np.empty(most, np.int32), 0
     values = codes[column]
     for g in range(len(starts) - 1):
@@ -91,9 +106,24 @@ def unlike(rows: Any, starts: Any, codes: Any, column: int, unknown: bool, most:
 
 
 @njit(cache=True, nogil=True)
-def swaps(rows: Any, starts: Any, codes: Any, by_value: Any, left: int, right: int, descending: bool, unknown: bool, most: int) -> Any:
-    """The pairs that show that two columns are not order compatible: the highest row of a class of equal left values against each lower
-    one of the next class; the ``most`` that agree most."""
+def swaps(
+    rows: Int32Array,
+    starts: Int32Array,
+    codes: Int32Array,
+    by_value: Int32Array,
+    left: int,
+    right: int,
+    descending: bool,
+    unknown: bool,
+    most: int,
+) -> Int32Array:
+    """Find pairs that show that two columns are not order compatible: ``int32[n, 2]``, the ``most`` that agree on
+    most columns.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[columns,
+    rows of the table]``. ``by_value``: ``int32[columns, rows of the table]``, all rows in order of each column. The
+    highest row of a class of equal left values is compared with each lower one of the next class.
+    """
     best, scores, n = np.empty((most, 2), np.int32), np.empty(most, np.int32), 0
     arranged = arrange(rows, starts, codes[left], by_value[left], np.full(codes.shape[1], -1, np.int32))
     sign = -1 if descending else 1
@@ -116,8 +146,12 @@ def swaps(rows: Any, starts: Any, codes: Any, by_value: Any, left: int, right: i
 
 
 @njit(cache=True, nogil=True)
-def _offer(codes: Any, unknown: bool, s: int, t: int, best: Any, scores: Any, n: int) -> int:
-    """Keep a pair if it agrees on more columns than the worst one kept; returns how many are kept."""
+def _offer(codes: Int32Array, unknown: bool, s: int, t: int, best: Int32Array, scores: Int32Array, n: int) -> int:
+    """Keep a pair if it agrees on more columns than the worst one kept. Returns how many are kept.
+
+    ``codes``: ``int32[columns, rows of the table]``. ``best``: ``int32[limit, 2]`` and ``scores``:
+    ``int32[limit]``, of which ``n`` are in use, both written.
+    """
     score = np.int32(0)
     for c in range(codes.shape[0]):
         if codes[c, s] == codes[c, t] and not (unknown and codes[c, s] < 0):

@@ -1,7 +1,8 @@
 """Rows linked by the values they share, and the pairs that links lead to.
 
-Rows that agree on some columns are linked, the latest first: ``following[row]`` is the row before it with the same values (-1: none, -2:
-the row is not in the index), and an open-addressing table (row + 1) finds the latest row of each group.
+Rows that agree on some columns are linked, the latest first: ``following[row]`` is the row before it with the same
+values (-1: none, -2: the row is not in the index), and an open-addressing table (row + 1) finds the latest row of each
+group.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _see
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT
@@ -19,7 +21,9 @@ _MIX = _u64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def _group_start(cells: Any, row: Any, columns: Any, mask: Any) -> Any:
+def _group_start(cells: Int32Array, row: np.int64, columns: Int64Array, mask: np.int64) -> np.int64:
+    """Give the first position in a hash table for a row's group. ``cells``: ``int32[rows, columns]``. ``columns``:
+    ``int64[n]``."""
     h = _u64(0)
     for c in columns:
         h = (h ^ (h >> _u64(29)) ^ _u64(np.uint32(cells[row, c]))) * _MIX
@@ -27,7 +31,9 @@ def _group_start(cells: Any, row: Any, columns: Any, mask: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _agree(cells: Any, a: int, b: int, columns: Any) -> bool:
+def _agree(cells: Int32Array, a: int, b: int, columns: Int64Array) -> bool:
+    """Say whether rows ``a`` and ``b`` agree on all columns. ``cells``: ``int32[rows, columns]``. ``columns``:
+    ``int64[n]``."""
     same = True
     for c in columns:
         same &= cells[a, c] == cells[b, c]
@@ -35,8 +41,11 @@ def _agree(cells: Any, a: int, b: int, columns: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _find_group(cells: Any, row: int, columns: Any, table: Any) -> int:
-    """The place of a row's group in the table, free if there is none."""
+def _find_group(cells: Int32Array, row: int, columns: Int64Array, table: Int32Array) -> int:
+    """Find the position of a row's group in the table, a free one if there is none.
+
+    ``cells``: ``int32[rows, columns]``. ``columns``: ``int64[n]``. ``table``: ``int32[positions]``.
+    """
     mask = np.int64(len(table) - 1)
     i = _group_start(cells, row, columns, mask)
     while table[i] and not _agree(cells, np.int64(table[i] - 1), row, columns):
@@ -45,8 +54,12 @@ def _find_group(cells: Any, row: int, columns: Any, table: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def link(cells: Any, columns: Any, rows: Any, unknown: bool, table: Any, following: Any) -> int:
-    """Put rows into an index, in the order given; how many new groups that makes. The table must have room."""
+def link(cells: Int32Array, columns: Int64Array, rows: Int64Array, unknown: bool, table: Int32Array, following: Int32Array) -> int:
+    """Put rows into an index, in the order given, and count the new groups. The table must have capacity for them.
+
+    ``cells``: ``int32[rows, columns]``. ``columns``: ``int64[n]``. ``rows``: ``int64[new rows]``. Written:
+    ``table`` (``int32[positions]``) and ``following`` (``int32[rows]``).
+    """
     new = 0
     for row in rows:
         null = False
@@ -66,8 +79,12 @@ def link(cells: Any, columns: Any, rows: Any, unknown: bool, table: Any, followi
 
 
 @njit(cache=True, nogil=True)
-def move_groups(cells: Any, columns: Any, table: Any, larger: Any) -> None:
-    """The groups of a table in a larger, empty one."""
+def move_groups(cells: Int32Array, columns: Int64Array, table: Int32Array, larger: Int32Array) -> None:
+    """Copy the groups of a table to a larger, empty one.
+
+    ``cells``: ``int32[rows, columns]``. ``columns``: ``int64[n]``. ``table``: ``int32[positions]``. ``larger``:
+    ``int32[more positions]``, 0 before, written.
+    """
     mask = np.int64(len(larger) - 1)
     for entry in table:
         if entry:
@@ -77,13 +94,18 @@ def move_groups(cells: Any, columns: Any, table: Any, larger: Any) -> None:
             larger[i] = entry
 
 
-# Pairs are found a block at a time and seen then: a loop that also changes the ledger counts references to its arrays with every pair,
-# which takes longer than finding it. ``begin`` is where to go on.
+# Pairs are found a block at a time and seen then: a loop that also changes the ledger counts references to its arrays
+# with every pair, which takes longer than finding it. ``begin`` is where to go on.
 
 
 @njit(cache=True, nogil=True)
-def meet_linked(cells: Any, how: Comparing, rows: Any, following: Any, alive: Any, pages: Pages) -> Any:
-    """See the pairs of rows with the living rows before them that are linked to them."""
+def meet_linked(cells: Int32Array, how: Comparing, rows: Int64Array, following: Int32Array, alive: BoolArray, pages: Pages) -> Pages:
+    """See the pairs of rows with the living rows before them that are linked to them. Returns the ledger, maybe
+    longer.
+
+    ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``following``: ``int32[rows]``. ``alive``:
+    ``bool[rows]``. ``pages`` is written.
+    """
     s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, -1])
     while begin[0] < len(rows):
         n = _linked(rows, following, alive, begin, s_rows, t_rows)
@@ -92,7 +114,12 @@ def meet_linked(cells: Any, how: Comparing, rows: Any, following: Any, alive: An
 
 
 @njit(cache=True, nogil=True)
-def _linked(rows: Any, following: Any, alive: Any, begin: Any, s_rows: Any, t_rows: Any) -> int:
+def _linked(rows: Int64Array, following: Int32Array, alive: BoolArray, begin: Int64Array, s_rows: Int64Array, t_rows: Int64Array) -> int:
+    """List pairs of rows with the living rows linked to them, as many as fit, and count them.
+
+    ``rows``: ``int64[n]``. ``following``: ``int32[rows]``. ``alive``: ``bool[rows]``. ``begin``: ``int64[2]``,
+    where to go on, written. ``s_rows``, ``t_rows``: ``int64[BLOCK]``, written.
+    """
     n, k, t = 0, begin[0], np.int64(begin[1])
     while k < len(rows):
         s = rows[k]
@@ -112,9 +139,23 @@ def _linked(rows: Any, following: Any, alive: Any, begin: Any, s_rows: Any, t_ro
 
 @njit(cache=True, nogil=True)
 def meet_across(
-    cells: Any, how: Comparing, rows: Any, mine: int, other: int, is_s: bool, table: Any, following: Any, alive: Any, pages: Pages
-) -> Any:
-    """See rows with living rows whose value in column ``other``, by which they are linked, is theirs in column ``mine``."""
+    cells: Int32Array,
+    how: Comparing,
+    rows: Int64Array,
+    mine: int,
+    other: int,
+    is_s: bool,
+    table: Int32Array,
+    following: Int32Array,
+    alive: BoolArray,
+    pages: Pages,
+) -> Pages:
+    """See rows with living rows whose value in column ``other``, by which they are linked, is theirs in column
+    ``mine``.
+
+    ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``table``: ``int32[positions]``. ``following``:
+    ``int32[rows]``. ``alive``: ``bool[rows]``. ``pages`` is written; returns it, maybe longer.
+    """
     s_rows, t_rows, n = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), 0
     columns, mask = np.array([mine]), np.int64(len(table) - 1)
     for row in rows:
@@ -136,8 +177,13 @@ def meet_across(
 
 
 @njit(cache=True, nogil=True)
-def grouped(table: Any, following: Any, alive: Any, rows: Any, starts: Any) -> Any:
-    """The living rows of each group that has two or more, group after group, and where groups begin; how many rows and groups."""
+def grouped(table: Int32Array, following: Int32Array, alive: BoolArray, rows: Int64Array, starts: Int64Array) -> Any:
+    """Write the living rows of each group that has two or more, group after group. Returns how many rows and
+    groups.
+
+    ``table``: ``int32[positions]``. ``following``: ``int32[rows]``. ``alive``: ``bool[rows]``. Written: ``rows``
+    (``int64[rows]``) and ``starts`` (``int64[groups + 1]``).
+    """
     n, groups = 0, 0
     for entry in table:
         first, t = n, np.int64(entry) - 1
@@ -156,8 +202,12 @@ def grouped(table: Any, following: Any, alive: Any, rows: Any, starts: Any) -> A
 
 
 @njit(cache=True, nogil=True)
-def meet_groups(cells: Any, how: Comparing, starts: Any, pages: Pages) -> Any:
-    """See all pairs of each group; rows are numbered as they lie, group after group, so that nothing is read from afar."""
+def meet_groups(cells: Int32Array, how: Comparing, starts: Int64Array, pages: Pages) -> Pages:
+    """See all pairs of each group; rows are numbered as they lie, group after group, so that reading is sequential.
+
+    ``cells``: ``int32[rows, columns]``. ``starts``: ``int64[groups + 1]``. ``pages`` is written; returns it, maybe
+    longer.
+    """
     s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, 0, 1])
     while begin[0] < len(starts) - 1:
         n = _within(starts, begin, s_rows, t_rows)
@@ -166,7 +216,12 @@ def meet_groups(cells: Any, how: Comparing, starts: Any, pages: Pages) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _within(starts: Any, begin: Any, s_rows: Any, t_rows: Any) -> int:
+def _within(starts: Int64Array, begin: Int64Array, s_rows: Int64Array, t_rows: Int64Array) -> int:
+    """List pairs of positions of each group, as many as fit, and count them.
+
+    ``starts``: ``int64[groups + 1]``. ``begin``: ``int64[3]``, where to go on, written. ``s_rows``, ``t_rows``:
+    ``int64[BLOCK]``, written.
+    """
     n, g, i, j = 0, begin[0], begin[1], begin[2]
     while g < len(starts) - 1:
         end = starts[g + 1]
@@ -186,8 +241,12 @@ def _within(starts: Any, begin: Any, s_rows: Any, t_rows: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def found_kinds(rows: Any, same: Any, founders: Any) -> int:
-    """The rows that are the first of their kind, in front of ``founders``; how many."""
+def found_kinds(rows: Int64Array, same: Int32Array, founders: Int64Array) -> int:
+    """Write the rows that are the first of their kind to the front of ``founders``, and count them.
+
+    ``rows``: ``int64[n]``. ``same``: ``int32[rows]``, the row before it of the same kind. ``founders``:
+    ``int64[n]``, written.
+    """
     n = 0
     for row in rows:
         if same[row] == -1:
@@ -197,16 +256,21 @@ def found_kinds(rows: Any, same: Any, founders: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _living(row: Any, same: Any, alive: Any) -> Any:
-    """The first living row among a row and those linked after it, or -1."""
+def _living(row: np.int64, same: Int32Array, alive: BoolArray) -> np.int64:
+    """Give the first living row among a row and those linked after it, or -1. ``same``: ``int32[rows]``. ``alive``:
+    ``bool[rows]``."""
     while row >= 0 and not alive[row]:
         row = np.int64(same[row])
     return row
 
 
 @njit(cache=True, nogil=True)
-def _breaks(cells: Any, s: int, t: int, left: Any, right: Any, accepted: Any, unknown: bool) -> bool:
-    """Whether a pair of rows breaks a rule: the columns that rules compare, and the outcomes that each accepts there."""
+def _breaks(cells: Int32Array, s: int, t: int, left: Int64Array, right: Int64Array, accepted: np.ndarray, unknown: bool) -> bool:
+    """Say whether a pair of rows breaks one of the rules.
+
+    ``cells``: ``int32[rows, columns]``. ``left``, ``right``: ``int64[n]``, the columns that rules compare.
+    ``accepted``: integers ``[rules, n]``, the outcomes that each accepts.
+    """
     for r in range(len(accepted)):
         broken = True
         for j in range(len(left)):
@@ -223,10 +287,15 @@ def _breaks(cells: Any, s: int, t: int, left: Any, right: Any, accepted: Any, un
 
 
 @njit(cache=True, nogil=True)
-def meet_kinds(cells: Any, how: Comparing, rows: Any, kinds: Any, groups: Any, alive: Any, rules: Any, pages: Pages) -> Any:
-    """See rows with one living row of every kind in their group, if these pairs, in either direction, break one of the ``rules``.
+def meet_kinds(
+    cells: Int32Array, how: Comparing, rows: Int64Array, kinds: Any, groups: Any, alive: BoolArray, rules: Any, pages: Pages
+) -> Pages:
+    """See rows with one living row of every kind in their group, if these pairs, in either direction, break one of
+    the ``rules``.
 
-    ``kinds`` is an index of all rows (columns, table, following), ``groups`` one of the first row of each kind by fewer columns. A row
+    ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``kinds`` is an index of all rows (columns, table,
+    following), ``groups`` one of the first row of each kind by fewer columns. ``alive``: ``bool[rows]``. ``rules``:
+    ``left``, ``right`` and ``accepted`` of :func:`_breaks`. ``pages`` is written; returns it, maybe longer. A row
     whose kind lived before it says nothing new about other kinds, and meets one row of its kind.
     """
     s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, -1])
@@ -238,8 +307,23 @@ def meet_kinds(cells: Any, how: Comparing, rows: Any, kinds: Any, groups: Any, a
 
 @njit(cache=True, nogil=True)
 def _of_kinds(
-    cells: Any, rows: Any, kinds: Any, groups: Any, alive: Any, rules: Any, unknown: bool, begin: Any, s_rows: Any, t_rows: Any
+    cells: Int32Array,
+    rows: Int64Array,
+    kinds: Any,
+    groups: Any,
+    alive: BoolArray,
+    rules: Any,
+    unknown: bool,
+    begin: Int64Array,
+    s_rows: Int64Array,
+    t_rows: Int64Array,
 ) -> int:
+    """List the pairs that :func:`meet_kinds` sees, as many as fit, and count them.
+
+    ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``kinds``, ``groups``, ``rules`` as there.
+    ``alive``: ``bool[rows]``. ``begin``: ``int64[2]``, where to go on, written. ``s_rows``, ``t_rows``:
+    ``int64[BLOCK]``, written.
+    """
     kind_columns, kind_table, same = kinds
     columns, table, following = groups
     left, right, accepted = rules
@@ -273,9 +357,16 @@ def _of_kinds(
 
 
 @njit(cache=True, nogil=True)
-def earlier(cells: Any, columns: Any, rows: Any, following: Any, alive: Any, begin: Any, out: Any) -> int:
-    """Pairs of rows with living rows linked to them that agree on ``columns`` as well; how many fit into ``out``. ``begin`` is where to
-    go on."""
+def earlier(
+    cells: Int32Array, columns: Int64Array, rows: Int64Array, following: Int32Array, alive: BoolArray, begin: Int64Array, out: np.ndarray
+) -> int:
+    """List pairs of rows with living rows linked to them that agree on ``columns`` as well, as many as fit, and
+    count them.
+
+    ``cells``: ``int32[rows, columns]``. ``columns``: ``int64[n]``. ``rows``: ``int64[n]``. ``following``:
+    ``int32[rows]``. ``alive``: ``bool[rows]``. ``begin``: ``int64[2]``, where to go on, written. ``out``: integers
+    ``[limit, 2]``, written.
+    """
     n = 0
     while begin[0] < len(rows):
         s = np.int64(rows[begin[0]])
@@ -293,8 +384,22 @@ def earlier(cells: Any, columns: Any, rows: Any, following: Any, alive: Any, beg
 
 
 @njit(cache=True, nogil=True)
-def members(cells: Any, own: Any, columns: Any, row: int, table: Any, following: Any, alive: Any, out: Any) -> int:
-    """The living rows of a row's group (an index by the columns ``own``) that agree with it on ``columns`` as well, up to ``len(out)``."""
+def members(
+    cells: Int32Array,
+    own: Int64Array,
+    columns: Int64Array,
+    row: int,
+    table: Int32Array,
+    following: Int32Array,
+    alive: BoolArray,
+    out: np.ndarray,
+) -> int:
+    """List the living rows of a row's group (an index by the columns ``own``) that agree with it on ``columns`` as
+    well, and count them.
+
+    ``cells``: ``int32[rows, columns]``. ``own``, ``columns``: ``int64[n]``. ``table``: ``int32[positions]``.
+    ``following``: ``int32[rows]``. ``alive``: ``bool[rows]``. ``out``: integers ``[limit]``, written.
+    """
     n = 0
     t = np.int64(table[_find_group(cells, row, own, table)]) - 1
     while t >= 0 and n < len(out):
@@ -306,8 +411,12 @@ def members(cells: Any, own: Any, columns: Any, row: int, table: Any, following:
 
 
 @njit(cache=True, nogil=True)
-def differences(cells: Any, columns: Any, unknown: bool, pairs: Any, out: Any) -> None:
-    """The columns in which pairs of rows do not agree, as bits; an unknown null agrees with nothing."""
+def differences(cells: Int32Array, columns: Int64Array, unknown: bool, pairs: Int64Array, out: Uint64Array) -> None:
+    """Write the columns in which pairs of rows do not agree, as bits; an unknown null agrees with nothing.
+
+    ``cells``: ``int32[rows, columns]``. ``columns``: ``int64[n]``. ``pairs``: ``int64[pairs, 2]``. ``out``:
+    ``uint64[pairs, words]``, written.
+    """
     for i in range(len(pairs)):
         s, t = pairs[i, 0], pairs[i, 1]
         for w in range(out.shape[1]):
@@ -319,8 +428,11 @@ def differences(cells: Any, columns: Any, unknown: bool, pairs: Any, out: Any) -
 
 
 @njit(cache=True, nogil=True)
-def twins(following: Any, alive: Any, rows: Any) -> Any:
-    """A pair of living rows that are linked to each other, or (-1, -1)."""
+def twins(following: Int32Array, alive: BoolArray, rows: Int64Array) -> Any:
+    """Find a pair of living rows that are linked to each other, or (-1, -1).
+
+    ``following``: ``int32[rows]``. ``alive``: ``bool[rows]``. ``rows``: ``int64[n]``.
+    """
     for s in rows:
         t = np.int64(following[s])
         while t >= 0 and not alive[t]:

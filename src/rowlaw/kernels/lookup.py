@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int64Array, IntArray, Uint8Array
 from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def _search(data: Any, bounds: Any, wanted: Any, wanted_bounds: Any, found: Any, there: Any) -> None:
-    """For each wanted text, the first of the sorted texts that is not below it, and whether it is equal."""
+def _search(data: Uint8Array, bounds: IntArray, wanted: Uint8Array, wanted_bounds: IntArray, found: Int64Array, there: BoolArray) -> None:
+    """Find for each wanted text the first of the sorted texts that is not below it, and whether it is equal.
+
+    ``data``: ``uint8[bytes]`` and ``bounds``: ``int32`` or ``int64[texts + 1]``, sorted and distinct. ``wanted``
+    and ``wanted_bounds`` alike, in any order. Written: ``found`` (``int64[wanted]``) and ``there``
+    (``bool[wanted]``).
+    """
     n = len(bounds) - 1
     for i in range(len(wanted_bounds) - 1):
         start, size = wanted_bounds[i], wanted_bounds[i + 1] - wanted_bounds[i]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array, Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)  # moved up by 0 to 63 bits, its six highest bits are different each time ...
@@ -18,11 +19,14 @@ _PLACES[(np.uint64(1) << np.arange(64, dtype=np.uint64)) * _DE_BRUIJN >> np.uint
 
 
 @njit(cache=True, nogil=True)
-def cut_below(s_starts: Any, t_starts: Any, a: Any, b: Any, group: int, place: int, limit: int) -> Any:
-    """Hash-sort-merge (FACET section 5.3) on sorted sides: the ``s`` of equal or neighbouring values with the ``t`` above them.
+def cut_below(s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int32Array, group: int, place: int, limit: int) -> Any:
+    """Pair the ``s`` of equal or neighbouring values with the ``t`` above them: hash-sort-merge (FACET section 5.3)
+    on sorted sides.
 
-    Gives ranges ``(s_from, s_to, t_from, t_to)`` of places and the cursor after them. Neighbouring values with nothing
-    of ``t`` between them stay together.
+    ``s_starts``, ``t_starts``: ``int64[groups + 1]``. ``a``: ``int32[s positions]``, ``b``: ``int32[t positions]``;
+    both ascend within groups. ``group`` and ``place`` are where to start. Returns ranges ``(s_from, s_to, t_from,
+    t_to)`` of positions (``int64[n, 4]``) of about ``limit`` positions together, and where to go on. Neighbouring
+    values with nothing of ``t`` between them stay together.
     """
     ranges = np.empty((1024, 4), np.int64)
     n, size = 0, 0
@@ -52,10 +56,13 @@ def cut_below(s_starts: Any, t_starts: Any, a: Any, b: Any, group: int, place: i
 
 
 @njit(cache=True, nogil=True)
-def cut_unequal(s_starts: Any, t_starts: Any, a: Any, b: Any, group: int, place: int, limit: int) -> Any:
-    """The ``s`` of each value with the ``t`` of all others (FACET section 5.2).
+def cut_unequal(s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int32Array, group: int, place: int, limit: int) -> Any:
+    """Pair the ``s`` of each value with the ``t`` of all others (FACET section 5.2).
 
-    On a sorted side "all others" is two ranges: ``(s_from, s_to, t_from, t_to)`` is the range to leave out of the group's.
+    ``s_starts``, ``t_starts``: ``int64[groups + 1]``. ``a``: ``int32[s positions]``, ``b``: ``int32[t positions]``;
+    both ascend within groups. ``group`` and ``place`` are where to start. On a sorted side "all others" is two
+    ranges: returns ``(s_from, s_to, t_from, t_to, t_from, t_to)`` (``int64[n, 6]``) of about ``limit`` positions
+    together, and where to go on.
     """
     ranges = np.empty((1024, 6), np.int64)
     n, size = 0, 0
@@ -89,8 +96,12 @@ def cut_unequal(s_starts: Any, t_starts: Any, a: Any, b: Any, group: int, place:
 
 
 @njit(cache=True, nogil=True)
-def gather(ranges: Any, rows: Any, first: int) -> Any:
-    """Rows of ranges (pairs of columns from ``first`` on, one or two of them), laid out group after group."""
+def gather(ranges: Int64Array, rows: Int32Array, first: int) -> Any:
+    """Lay the rows of ranges out, group after group: rows (``int32``) and starts (``int64``).
+
+    ``ranges``: ``int64[n, 4 or 6]``, as :func:`cut_below` and :func:`cut_unequal` make them; ``first`` is 0 for the
+    ranges of ``s`` and 2 for those of ``t``. ``rows``: ``int32[positions]``.
+    """
     n = len(ranges)
     starts = np.zeros(n + 1, np.int64)
     last = ranges.shape[1] if first else 2
@@ -110,8 +121,11 @@ def gather(ranges: Any, rows: Any, first: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _next_bit(words: Any, summary: Any, start: int) -> int:
-    """The first set bit from ``start`` on, or -1. ``summary`` has a bit for each word that is not empty."""
+def _next_bit(words: Uint64Array, summary: Uint64Array, start: int) -> int:
+    """Find the first set bit from ``start`` on, or -1.
+
+    ``words``: ``uint64[words]``. ``summary``: ``uint64[words / 64]``, a bit for each word that is not 0.
+    """
     word = start >> 6
     if word >= len(words):
         return -1
@@ -132,21 +146,35 @@ def _next_bit(words: Any, summary: Any, start: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _lowest(value: Any) -> int:
-    """The place of the lowest set bit."""
+def _lowest(value: np.uint64) -> int:
+    """Give the position of the lowest set bit."""
     return _PLACES[(value & (~value + np.uint64(1))) * _DE_BRUIJN >> np.uint64(58)]  # type: ignore[no-any-return]
 
 
 @njit(cache=True, nogil=True)
 def ie_join(
-    s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, a: Any, b: Any, t_order: Any, group: int, place: int, limit: int
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    a: Int32Array,
+    b: Int32Array,
+    t_order: np.ndarray,
+    group: int,
+    place: int,
+    limit: int,
 ) -> Any:
-    """IEJoin (FACET section 5.3): two inequalities at once, ``a[0] < b[0]`` and ``a[1] < b[1]``.
+    """Pair rows under two inequalities at once, ``a[0] < b[0]`` and ``a[1] < b[1]``: IEJoin (FACET section 5.3).
 
-    Both sides ascend by the first inequality, and ``t_order`` lists the places of ``t`` by the second, group after
-    group. Going down the first, every ``t`` that comes into reach sets its bit in the order of the second; the partners of an
-    ``s`` are the bits above its own place there. The bitmap only grows while a group is worked through; neighbours with
-    the same partners stay together.
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``a``: ``int32[2, s positions]``, ``b``: ``int32[2, t positions]``; both ascend by the first
+    inequality within groups. ``t_order``: integers ``[t positions]``, the positions of ``t`` by the second
+    inequality, group after group. ``group`` and ``place`` are where to start. Returns rows (``int32``) and ends
+    (``int64``) of the groups of both sides, about ``limit`` rows, and where to go on.
+
+    Going down the first inequality, every ``t`` that comes into reach sets its bit in the order of the second; the
+    partners of an ``s`` are the bits above its own position there. The bitmap only grows while a group is worked
+    through; neighbours with the same partners stay together.
     """
     longest = 0
     for g in range(len(t_starts) - 1):
@@ -208,10 +236,14 @@ def ie_join(
 
 
 @njit(cache=True, nogil=True)
-def write_pairs(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, group: int, place: int, limit: int) -> Any:
-    """Write the pairs of different rows of groups, from a cursor (group, row of its shorter side) on.
+def write_pairs(
+    s_rows: Int32Array, s_starts: Int64Array, t_rows: Int32Array, t_starts: Int64Array, group: int, place: int, limit: int
+) -> Any:
+    """Write the pairs of different rows of groups, from ``group`` and row ``place`` of its shorter side on.
 
-    Ends after ``limit`` pairs, or more by those of one row of the shorter side. Returns rows ``s``, rows ``t`` (int32) and the cursor.
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. Ends after ``limit`` pairs, or more by those of one row of the shorter side. Returns rows ``s``, rows
+    ``t`` (both ``int32``), and where to go on.
     """
     s_out, t_out = np.empty(limit, np.int32), np.empty(limit, np.int32)
     n = 0
@@ -242,8 +274,8 @@ def write_pairs(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, group: i
 
 
 @njit(cache=True, nogil=True)
-def _longer(array: Any, used: int, more: int) -> Any:
-    """A copy of the first ``used`` elements with capacity for ``more`` others."""
+def _longer(array: Int32Array, used: int, more: int) -> Int32Array:
+    """Copy the first ``used`` elements of ``array`` (``int32[n]``) to one with capacity for ``more`` others."""
     longer = np.empty(used + more, array.dtype)
     longer[:used] = array[:used]
     return longer

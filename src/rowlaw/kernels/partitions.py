@@ -1,7 +1,9 @@
-"""Stripped partitions: groups of at least two rows that agree on some columns, refined column by column, and what breaks within them.
+"""Stripped partitions: groups of at least two rows that agree on some columns, refined column by column, and what
+breaks within them.
 
-A partition is ``rows`` laid out group after group; ``starts`` says where each group begins, and the end. With ``unknown`` a row whose
-code is negative (null) agrees with none. ``place`` is room to work in, a counter for each code and null: all zero before and after.
+A partition is ``rows`` laid out group after group; ``starts`` says where each group begins, and the end. With
+``unknown`` a row whose code is negative (null) agrees with none. ``place`` is room to work in, a counter for each code
+and null: all zero before and after.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array
 from rowlaw.kernels.compiling import njit
 
 _SMALL = 24  # rows of a group that are sorted by insertion
@@ -18,8 +21,14 @@ _1 = np.int32(1)
 
 
 @njit(cache=True, nogil=True)
-def refine(rows: Any, starts: Any, codes: Any, unknown: bool, place: Any, most: int) -> Any:
-    """The groups of a partition cut by a column. Stops once there are ``most`` of them. Rows keep their order within groups."""
+def refine(rows: Int32Array, starts: Int32Array, codes: Int32Array, unknown: bool, place: Int32Array, most: int) -> Any:
+    """Cut the groups of a partition by a column. Stops once there are ``most`` groups. Rows keep their order within
+    groups.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[rows of the
+    table]``. ``place``: ``int32[codes + 1]``, scratch space, 0 before and after. Returns rows and starts (both
+    ``int32``).
+    """
     out = np.empty(len(rows), np.int32)
     ends = np.empty(256, np.int32)
     ends[0] = 0
@@ -65,8 +74,11 @@ def refine(rows: Any, starts: Any, codes: Any, unknown: bool, place: Any, most: 
 
 
 @njit(cache=True, nogil=True)
-def ordered(codes: Any, place: Any) -> Any:
-    """All rows in order of a column, null first."""
+def ordered(codes: Int32Array, place: Int32Array) -> Int32Array:
+    """List all rows in order of a column, null first: ``int32[rows]``.
+
+    ``codes``: ``int32[rows]``. ``place``: ``int32[codes + 1]``, scratch space, 0 before and after.
+    """
     out = np.empty(len(codes), np.int32)
     for i in range(len(codes)):
         place[codes[i] + 1] += _1
@@ -84,8 +96,11 @@ def ordered(codes: Any, place: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def runs(order: Any, codes: Any, unknown: bool) -> Any:
-    """The partition by one column, from its rows in order."""
+def runs(order: Int32Array, codes: Int32Array, unknown: bool) -> Any:
+    """Make the partition by one column from its rows in order.
+
+    ``order``: ``int32[rows]``. ``codes``: ``int32[rows]``. Returns rows and starts (both ``int32``).
+    """
     out = np.empty(len(order), np.int32)
     ends = np.empty(len(order) // 2 + 1, np.int32)
     ends[0] = 0
@@ -106,11 +121,13 @@ def runs(order: Any, codes: Any, unknown: bool) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def arrange(rows: Any, starts: Any, codes: Any, order: Any, group: Any) -> Any:
-    """The groups of a partition, each in order of a column.
+def arrange(rows: Int32Array, starts: Int32Array, codes: Int32Array, order: Int32Array, group: Int32Array) -> Int32Array:
+    """List the rows of each group in order of a column: ``int32[positions]``.
 
-    ``order`` is all rows of the table in that order, to be dealt out to the groups: quick where most rows are in one. If it is
-    empty, the groups are sorted one by one. ``group`` is room to work in, -1 for each row of the table before and after.
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[rows of the
+    table]``. ``order``: ``int32[rows of the table]``, all rows in that order, to be dealt out to the groups, which
+    is quick where most rows are in one; if it is of length 0, the groups are sorted one by one. ``group``:
+    ``int32[rows of the table]``, scratch space, -1 before and after.
     """
     out = np.empty(len(rows), np.int32)
     if len(order):
@@ -146,8 +163,12 @@ def arrange(rows: Any, starts: Any, codes: Any, order: Any, group: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def unequal(rows: Any, starts: Any, codes: Any, unknown: bool, found: Any) -> int:
-    """Up to ``len(found)`` pairs of rows of a group with different codes, one for each group; returns how many."""
+def unequal(rows: Int32Array, starts: Int32Array, codes: Int32Array, unknown: bool, found: Int32Array) -> int:
+    """Find pairs of rows of a group with different codes, one for each group, and count them.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[rows of the
+    table]``. ``found``: ``int32[limit, 2]``, written.
+    """
     n = 0
     for g in range(len(starts) - 1):
         first = -1
@@ -167,10 +188,14 @@ def unequal(rows: Any, starts: Any, codes: Any, unknown: bool, found: Any) -> in
 
 
 @njit(cache=True, nogil=True)
-def out_of_order(rows: Any, starts: Any, a: Any, b: Any, unknown: bool, against: Any, along: Any) -> Any:
-    """Pairs of rows of a group in which ``b`` runs against ``a``, and pairs in which it runs along; the rows are in order of ``a``.
+def out_of_order(
+    rows: Int32Array, starts: Int32Array, a: Int32Array, b: Int32Array, unknown: bool, against: Int32Array, along: Int32Array
+) -> Any:
+    """Find pairs of rows of a group in which ``b`` runs against ``a``, and pairs in which it runs along.
 
-    At most one pair of each sort for each group, and no more than ``against`` and ``along`` have room for; returns how many of each.
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition, each group in order of ``a``.
+    ``a``, ``b``: ``int32[rows of the table]``, codes. ``against``, ``along``: ``int32[limit, 2]``, written: at most
+    one pair of each for each group. Returns how many of each.
     """
     n_against, n_along = 0, 0
     for g in range(len(starts) - 1):
@@ -211,8 +236,13 @@ def out_of_order(rows: Any, starts: Any, a: Any, b: Any, unknown: bool, against:
 
 
 @njit(cache=True, nogil=True)
-def removed_for_equal(rows: Any, starts: Any, codes: Any, unknown: bool, place: Any) -> int:
-    """The fewest rows without which all rows of each group have one code: all but those with the most frequent one."""
+def removed_for_equal(rows: Int32Array, starts: Int32Array, codes: Int32Array, unknown: bool, place: Int32Array) -> int:
+    """Count the fewest rows without which all rows of each group have one code: all but those with the most
+    frequent one.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[rows of the
+    table]``. ``place``: ``int32[codes + 1]``, scratch space, 0 before and after.
+    """
     total = 0
     for g in range(len(starts) - 1):
         most = number = 0
@@ -230,10 +260,13 @@ def removed_for_equal(rows: Any, starts: Any, codes: Any, unknown: bool, place: 
 
 
 @njit(cache=True, nogil=True)
-def removed_for_order(rows: Any, starts: Any, a: Any, b: Any, sign: int, unknown: bool) -> int:
-    """The fewest rows without which ``b`` (times ``sign``) does not fall while ``a`` rises, in any group.
+def removed_for_order(rows: Int32Array, starts: Int32Array, a: Int32Array, b: Int32Array, sign: int, unknown: bool) -> int:
+    """Count the fewest rows without which ``b`` (times ``sign``) does not fall while ``a`` rises, in any group.
+    ``O(n log n)``.
 
-    In order of both columns, what can stay is a longest run of values of ``b`` that do not fall (patience sorting). ``O(n log n)``.
+    ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``a``, ``b``: ``int32[rows of
+    the table]``, codes. In order of both columns, what can stay is a longest run of values of ``b`` that do not
+    fall (patience sorting).
     """
     total = 0
     largest = 0

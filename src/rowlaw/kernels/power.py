@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Float32Array, Int32Array, Int64Array, Uint8Array, Uint64Array
 from rowlaw.kernels.compiling import njit
 
 _f32 = np.float32
 
 
 @njit(cache=True, nogil=True)
-def likeness(codes: Any, row: Any, weights: Any, out: Any) -> None:
-    """Write how much each row agrees with one row: the weights of the columns in which it has the same value, added up.
+def likeness(codes: Int32Array, row: Int32Array, weights: Float32Array, out: Float32Array) -> None:
+    """Write how much each row agrees with one row: the weights of the columns in which it has the same value, added
+    up.
 
-    ``codes``: ``int32[columns, rows]``, null -1. ``row``: ``int32[columns]``, the codes of the one row. ``weights``:
-    ``float32[columns]``. ``out``: ``float32[rows]``, written.
+    ``codes``: ``int32[columns, rows]``, null -1. ``row``: ``int32[columns]``, the codes of the one row.
+    ``weights``: ``float32[columns]``. ``out``: ``float32[rows]``, written.
     """
     for i in range(len(out)):
         out[i] = _f32(0)
@@ -28,12 +28,12 @@ def likeness(codes: Any, row: Any, weights: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def distinct_edges(edges: Any, starts: Any, kept: Any, counts: Any, ends: Any) -> int:
-    """Keep each distinct edge of each error once; returns how many are kept.
+def distinct_edges(edges: Uint64Array, starts: Int64Array, kept: Uint64Array, counts: Int32Array, ends: Int64Array) -> int:
+    """Keep each distinct edge of each error once, and count the edges kept.
 
-    ``edges``: ``uint64[edges, words]``, those of error ``e`` from ``starts[e]`` to ``starts[e + 1]``. ``kept``: ``uint64[edges, words]``,
-    written, with the number of times that each occurs in ``counts`` (``int32[edges]``). ``ends``: ``int64[errors]``, written: where the
-    kept edges of each error end.
+    ``edges``: ``uint64[edges, words]``, those of error ``e`` from ``starts[e]`` to ``starts[e + 1]``
+    (``int64[errors + 1]``). Written: ``kept`` (``uint64[edges, words]``), ``counts`` (``int32[edges]``: how often
+    each occurs) and ``ends`` (``int64[errors]``: where the kept edges of each error end).
     """
     words = edges.shape[1]
     longest = 0
@@ -80,12 +80,22 @@ def distinct_edges(edges: Any, starts: Any, kept: Any, counts: Any, ends: Any) -
 
 
 @njit(cache=True, nogil=True)
-def violations(rules: Any, most: Any, edges: Any, counts: Any, ends: Any, asked: Any, stop: Any, out: Any) -> None:
+def violations(
+    rules: Uint64Array,
+    most: Int32Array,
+    edges: Uint64Array,
+    counts: Int32Array,
+    ends: Int64Array,
+    asked: BoolArray,
+    stop: Uint8Array,
+    out: Int32Array,
+) -> None:
     """Count the pairs by which each error breaks each rule, as far as ``most`` of them.
 
-    ``rules``: ``uint64[rules, words]``, atoms. ``most``: ``int32[rules]``, where counting may stop. ``edges``, ``counts``, ``ends``: as
-    :func:`distinct_edges` writes them. ``asked``: ``bool[rules, errors]``, what is to be counted. ``out``: ``int32[rules, errors]``,
-    written. Ends early once ``stop[0]`` is set. A pair breaks a rule if its edge has no atom of the rule.
+    ``rules``: ``uint64[rules, words]``, atoms. ``most``: ``int32[rules]``, where counting may stop. ``edges``,
+    ``counts``, ``ends``: as :func:`distinct_edges` writes them. ``asked``: ``bool[rules, errors]``, what is to be
+    counted. ``out``: ``int32[rules, errors]``, written. ``stop``: ``uint8[1]``; ends early once ``stop[0]`` is set.
+    A pair breaks a rule if its edge has no atom of the rule.
     """
     words = rules.shape[1]
     for r in range(len(rules)):

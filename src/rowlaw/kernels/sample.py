@@ -1,9 +1,9 @@
 """Pairs of rows given one by one, as samples are.
 
-A row is *packed* into few words, a field for each slot: the code, a guard bit above it, and above that a bit for null where null
-is unknown. One subtraction compares all fields of a word: a guard bit survives it where the minuend is not below. The surviving
-bits are the *key* of a pair (``KEY`` in :mod:`rowlaw.rules.outcomes`), as good as a signature (see :mod:`rowlaw.kernels.evidence`) and
-quicker to come by.
+A row is *packed* into few words, a field for each slot: the code, a guard bit above it, and above that a bit for null
+where null is unknown. One subtraction compares all fields of a word: a guard bit survives it where the minuend is not
+below. The surviving bits are the *key* of a pair (``KEY`` in :mod:`rowlaw.rules.outcomes`), as good as a signature (see
+:mod:`rowlaw.kernels.signatures`) and quicker to come by.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.evidence import SLOTS, add, grown, reversed_signature
+from rowlaw.kernels.signatures import SLOTS, add, grown, reversed_signature
 from rowlaw.rules.outcomes import CODE_BITS, DIFFERENT_CODE, HIGHER_CODE, LOWER_CODE, NULL, UNKNOWN_CODE
 
 _u64 = np.uint64
@@ -21,8 +22,11 @@ _MIX = _u64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def pack(codes: Any, shift: Any, null: Any, out: Any) -> None:
-    """Add a field to a word of every row; ``null`` is the bit for null, if there is one."""
+def pack(codes: Int32Array, shift: np.uint64, null: np.uint64, out: Uint64Array) -> None:
+    """Add a field to a word of every row; ``null`` is the bit for null, or 0.
+
+    ``codes``: ``int32[rows]``. ``out``: ``uint64[rows]``, written.
+    """
     for i in range(len(codes)):
         out[i] |= _u64(codes[i] + 1) << shift
         if codes[i] < 0:
@@ -30,8 +34,15 @@ def pack(codes: Any, shift: Any, null: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def signatures_from(keys: Any, word: Any, guard: Any, ordered: Any, nullable: Any, out: Any) -> None:
-    """The signatures that keys stand for; ``word`` and ``guard`` say where the guard bit of each slot is."""
+def signatures_from(
+    keys: Uint64Array, word: Int64Array, guard: Int64Array, ordered: BoolArray, nullable: np.ndarray, out: Uint64Array
+) -> None:
+    """Write the signatures that keys stand for.
+
+    ``keys``: ``uint64[n, key words]``. ``word``, ``guard``: ``int64[slots]``, where the guard bit of each slot is.
+    ``ordered``: ``bool[slots]``. ``nullable``: integers ``[slots]``, not 0 where the slot has a bit for null.
+    ``out``: ``uint64[n, words]``, written.
+    """
     out[:] = _u64(0)
     for i in range(len(keys)):
         for c in range(len(word)):
@@ -44,8 +55,13 @@ def signatures_from(keys: Any, word: Any, guard: Any, ordered: Any, nullable: An
 
 
 @njit(cache=True, nogil=True)
-def note(found: Any, used: int, signatures: Any, mirror: Any, swapped: Any, mark: Any) -> Any:
-    """Add signatures and their reverses to the table ``found``, counting ``mark`` for those that are new."""
+def note(found: Uint64Array, used: int, signatures: Uint64Array, mirror: Int64Array, swapped: BoolArray, mark: np.uint64) -> Any:
+    """Add signatures and their reverses to a table, counting ``mark`` for those that are new. Returns the table and
+    its entries.
+
+    ``found``: ``uint64[capacity, words + 1]``, written. ``signatures``: ``uint64[n, words]``. ``mirror``:
+    ``int64[slots]``, ``swapped``: ``bool[slots]``, as in :func:`rowlaw.kernels.signatures.reversed_signature`.
+    """
     other = np.empty(signatures.shape[1], np.uint64)
     for i in range(len(signatures)):
         if 2 * (used + 2) > len(found):
@@ -58,10 +74,13 @@ def note(found: Any, used: int, signatures: Any, mirror: Any, swapped: Any, mark
 
 
 @njit(cache=True, nogil=True)
-def count_pairs(packed: Any, right: int, masks: Any, s_rows: Any, t_rows: Any, table: Any, used: int) -> Any:
-    """Count the keys of given pairs of packed rows, except of a row with itself. The table, its entries, new keys, pairs compared.
+def count_pairs(packed: Uint64Array, right: int, masks: Any, s_rows: Int32Array, t_rows: Int32Array, table: Uint64Array, used: int) -> Any:
+    """Count the keys of given pairs of packed rows, except of a row with itself.
 
-    What a row brings as ``t`` begins at the word ``right``.
+    ``packed``: ``uint64[rows, words]``; what a row brings as ``t`` begins at the word ``right``. ``masks``: three
+    arrays ``uint64[key words]``: guard bits, those of ordered slots, bits for null. ``s_rows``, ``t_rows``:
+    ``int32[pairs]``. ``table``: ``uint64[capacity, key words + 1]``, written. Returns the table, its entries, the
+    new keys (``uint64[n, key words]``), and how many pairs were compared.
     """
     guards, ordered, nulls = masks
     words = len(guards)
@@ -91,8 +110,12 @@ def count_pairs(packed: Any, right: int, masks: Any, s_rows: Any, t_rows: Any, t
 
 
 @njit(cache=True, nogil=True)
-def sort_by(packed: Any, word: int, shift: Any, mask: Any, starts: Any, out: Any) -> None:
-    """Packed rows in order of a field, equal ones as they stood; ``starts`` is where each value begins."""
+def sort_by(packed: Uint64Array, word: int, shift: np.uint64, mask: np.uint64, starts: Int32Array, out: Uint64Array) -> None:
+    """Write packed rows in order of a field, equal ones as they stood.
+
+    ``packed``, ``out`` (written): ``uint64[rows, words]``. ``starts``: ``int32[values + 1]``, where each value of
+    the field begins.
+    """
     place = starts.copy()
     for i in range(len(packed)):
         at = place[np.int64(packed[i, word] >> shift & mask)]
@@ -102,8 +125,8 @@ def sort_by(packed: Any, word: int, shift: Any, mask: Any, starts: Any, out: Any
 
 
 @njit(cache=True, nogil=True)
-def _random(seed: Any, i: int, below: Any) -> Any:
-    """A number in ``0 .. below - 1``: splitmix64."""
+def _random(seed: np.uint64, i: int, below: np.int64) -> np.int64:
+    """Give a number in ``0 .. below - 1``: splitmix64."""
     x = seed + _u64(i) * _MIX
     x = (x ^ (x >> _u64(30))) * _u64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> _u64(27))) * _u64(0x94D049BB133111EB)
@@ -112,8 +135,15 @@ def _random(seed: Any, i: int, below: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def draw(field: Any, order: Any, starts: Any, strategy: int, rows: Any, seed: Any, out: Any) -> None:
-    """For each of ``rows`` a random partner: 0 of equal, 1 of another, 2 of a lower, 3 of a higher value; itself if there is none."""
+def draw(
+    field: Uint64Array, order: Int32Array, starts: Int32Array, strategy: int, rows: Int32Array, seed: np.uint64, out: Int32Array
+) -> None:
+    """Draw for each of ``rows`` a random partner: 0 of equal, 1 of another, 2 of a lower, 3 of a higher value;
+    itself if there is none.
+
+    ``field``: ``uint64[all rows]``, the value of each row. ``order``: ``int32[all rows]``, by value, and
+    ``starts``: ``int32[values + 1]``, where each value begins. ``rows``, ``out`` (written): ``int32[n]``.
+    """
     n = len(order)
     for i in range(len(rows)):
         value = np.int64(field[rows[i]])

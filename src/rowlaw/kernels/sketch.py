@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array, Uint8Array
 from rowlaw.kernels.compiling import njit
 
 _BITS = 12  # 4,096 registers: a standard error of 1.6 %
 
 
 @njit(cache=True, nogil=True)
-def _registers(columns: Any) -> Any:
+def _registers(columns: Int32Array) -> Uint8Array:
+    """Fill the registers of HyperLogLog: ``uint8[4096]``. ``columns``: ``int32[columns, rows]``, codes."""
     registers = np.zeros(1 << _BITS, np.uint8)
     for row in range(columns.shape[1]):
         h = np.uint64(0x9E3779B97F4A7C15)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import Int32Array, UintArray
 from rowlaw.kernels.compiling import njit
 
 DIGIT = 11  # bits a pass: 2,048 counters stay in the first-level cache
@@ -15,8 +16,12 @@ PART = 8  # bits by which they are dealt out
 
 
 @njit(cache=True, nogil=True)
-def _passes(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int) -> bool:
-    """Least significant digit first; a pass whose digit is the same in all keys is left out. Whether the result is in the second pair."""
+def _passes(keys: UintArray, keys_out: UintArray, order: Int32Array, order_out: Int32Array, bits: int) -> bool:
+    """Sort by digits, the least significant first; a pass whose digit is the same in all keys is left out.
+
+    ``keys`` and ``keys_out``: ``uint32`` or ``uint64[n]``, ``order`` and ``order_out``: ``int32[n]``; all are
+    written. Returns whether the result is in the second of each.
+    """
     n = len(keys)
     passes = (bits + DIGIT - 1) // DIGIT
     counts = np.zeros((max(passes, 1), _RADIX), np.int32)
@@ -49,7 +54,12 @@ def _passes(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def _sort(keys: Any, keys_out: Any, order: Any, order_out: Any, bits: int, large: int) -> Any:
+def _sort(keys: UintArray, keys_out: UintArray, order: Int32Array, order_out: Int32Array, bits: int, large: int) -> Any:
+    """Sort keys. Returns the sorted keys and where each came from, which are two of the arrays.
+
+    ``keys`` and ``keys_out``: ``uint32`` or ``uint64[n]``, ``order`` and ``order_out``: ``int32[n]``; all are
+    written, and of ``keys`` only the values before matter.
+    """
     n = len(keys)
     for i in range(n):
         order[i] = i

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int64Array, IntArray, Uint8Array, Uint64Array
 from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def _words(data: Any, starts: Any, lengths: Any, rows: Any, skip: int, out: Any) -> None:
-    """Eight bytes of each text from byte ``skip``, as one big-endian number, with zeros after the end."""
+def _words(data: Uint8Array, starts: IntArray, lengths: IntArray, rows: Int64Array, skip: int, out: Uint64Array) -> None:
+    """Write eight bytes of each text from byte ``skip`` on, as one big-endian number, with zeros after the end.
+
+    ``data``: ``uint8[bytes]``. ``starts``, ``lengths``: ``int32`` or ``int64[texts]``. ``rows``: ``int64[n]``,
+    which texts. ``out``: ``uint64[n]``, written.
+    """
     for i in range(len(rows)):
         row = rows[i]
         word = np.uint64(0)

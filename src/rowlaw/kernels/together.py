@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array
 from rowlaw.kernels.compiling import njit
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
@@ -14,12 +13,14 @@ _0, _1 = _u64(0), _u64(1)
 
 
 @njit(cache=True, nogil=True)
-def implied(ops: Any, contexts: Any, sides: Any, out: Any) -> None:
-    """For each denial constraint, given by the mask of outcomes that it accepts in each column, whether it is implied.
+def implied(ops: Uint8Array, contexts: Uint64Array, sides: Int64Array, out: BoolArray) -> None:
+    """Decide for each denial constraint whether other laws imply it.
 
-    ``contexts`` are the columns of laws that are equal, as bits, and ``sides`` their others: -1, -1 for a key; a column and -1 for one
-    that is determined; two columns, and 1 where they never run along each other (0: against). Each way to satisfy the comparisons of a
-    constraint with ``<``, ``=`` or ``>`` only has to be denied by a law.
+    ``ops``: ``uint8[rules, columns]``, the outcomes that are accepted. ``contexts``: ``uint64[laws]``, the columns
+    of laws that are equal, as bits. ``sides``: ``int64[laws, 3]``, their others: -1, -1 for a key; a column and -1
+    for one that is determined; two columns, and 1 where they never run along each other (0: against). ``out``:
+    ``bool[rules]``, written. Each way to satisfy the comparisons of a constraint with ``<``, ``=`` or ``>`` only
+    has to be denied by a law.
     """
     columns = ops.shape[1]
     used, first, ways = np.empty(columns, np.int64), np.empty((columns, 2), np.uint8), np.empty(columns, np.int64)
@@ -57,7 +58,9 @@ def implied(ops: Any, contexts: Any, sides: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _denied(equal: Any, less: Any, greater: Any, contexts: Any, sides: Any) -> bool:
+def _denied(equal: np.uint64, less: np.uint64, greater: np.uint64, contexts: Uint64Array, sides: Int64Array) -> bool:
+    """Say whether a law denies pairs with these outcomes (columns as bits). ``contexts``, ``sides`` as in
+    :func:`implied`."""
     for d in range(len(contexts)):
         if contexts[d] & ~equal:
             continue

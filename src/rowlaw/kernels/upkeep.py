@@ -1,8 +1,9 @@
 """What the pairs of a batch say: signatures, and where they stand in a ledger that grows.
 
-*Cells* are the labels of a table, row after row (``int32[rows, columns]``, null -1): a pair of rows is two cache lines. A *signature* is
-written as in :mod:`rowlaw.kernels.evidence`. A ledger finds signatures by an open-addressing ``table`` (``int32``: place + 1, 0 is
-free); for each it counts the pairs seen (``tally``) and keeps the first few of them (``pairs``, of which ``held`` are in use).
+*Cells* are the labels of a table, row after row (``int32[rows, columns]``, null -1): a pair of rows is two cache lines.
+A *signature* is written as in :mod:`rowlaw.kernels.signatures`. A ledger finds signatures by an open-addressing
+``table`` (``int32``: place + 1, 0 is free); for each it counts the pairs seen (``tally``) and keeps the first few of
+them (``pairs``, of which ``held`` are in use).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rowlaw.kernels import evidence
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint16Array, Uint32Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.evidence import SLOTS
+from rowlaw.kernels.signatures import SLOTS
 from rowlaw.rules.outcomes import CODES, LOWER_CODE, UNKNOWN_CODE
 
 BLOCK = 1024  # pairs compared at a time, before room is looked at
@@ -34,8 +36,8 @@ class Pages(NamedTuple):
 
 
 class Comparing(NamedTuple):
-    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, the code of *higher*, and where in a word.
-    ``straight[0]``: slot number c compares column c with itself; ``unknown[0]``: nulls are unknown."""
+    """How two rows are compared, slot by slot: columns of ``s`` and of ``t``, the code of *higher*, and where in a
+    word. ``straight[0]``: slot number c compares column c with itself; ``unknown[0]``: nulls are unknown."""
 
     left: np.ndarray
     right: np.ndarray
@@ -46,7 +48,8 @@ class Comparing(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _start(signature: Any, mask: Any) -> Any:
+def _start(signature: Uint64Array, mask: np.int64) -> np.int64:
+    """Give the first position of a ``signature`` (``uint64[words]``) in a hash table."""
     h = _u64(0)
     for w in range(len(signature)):
         h = (h ^ (h >> _u64(29)) ^ signature[w]) * _MIX
@@ -54,8 +57,9 @@ def _start(signature: Any, mask: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _fill(table: Any, signatures: Any, used: int) -> None:
-    """Fills an empty table with the signatures there are."""
+def _fill(table: Int32Array, signatures: Uint64Array, used: int) -> None:
+    """Fill an empty ``table`` (``int32[positions]``, written) with the first ``used`` ``signatures``
+    (``uint64[capacity, words]``)."""
     mask = np.int64(len(table) - 1)
     for k in range(used):
         i = _start(signatures[k], mask)
@@ -65,8 +69,8 @@ def _fill(table: Any, signatures: Any, used: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def grown(pages: Pages, more: int) -> Any:
-    """The ledger with room for so many more signatures."""
+def grown(pages: Pages, more: int) -> Pages:
+    """Give the ledger, or a copy with capacity for ``more`` signatures."""
     used = pages.used[0]
     if used + more <= len(pages.signatures) and 2 * (used + more) <= len(pages.table):
         return pages
@@ -84,8 +88,11 @@ def grown(pages: Pages, more: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def note(pages: Pages, given: Any, places: Any) -> Any:
-    """The places of signatures; those that are new are added."""
+def note(pages: Pages, given: Uint64Array, places: Int64Array) -> Pages:
+    """Find the positions of signatures; those that are new are added. Returns the ledger, maybe longer.
+
+    ``pages`` is written. ``given``: ``uint64[n, words]``. ``places``: ``int64[n]``, written.
+    """
     pages = grown(pages, len(given))
     table, signatures, used, words = pages.table, pages.signatures, pages.used[0], given.shape[1]
     mask = np.int64(len(table) - 1)
@@ -114,8 +121,12 @@ def note(pages: Pages, given: Any, places: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _signatures(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, out: Any) -> None:
-    """What pairs of rows say."""
+def _signatures(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, n: int, out: Uint64Array) -> None:
+    """Write the signatures of the first ``n`` pairs of rows.
+
+    ``cells``: ``int32[rows, columns]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``out``: ``uint64[pairs,
+    words]``, written.
+    """
     left, right, greater, shift, unknown = how.left, how.right, how.greater, how.shift, how.unknown[0]
     slots = len(left)
     if how.straight[0] and slots <= SLOTS:  # whole rows are compared at once
@@ -141,16 +152,24 @@ def _signatures(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, ou
 
 
 @njit(cache=True, nogil=True)
-def _see(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, n: int, pages: Pages) -> Any:
-    """See pairs: count their signatures, and keep the pairs of those of which few are kept."""
+def _see(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, n: int, pages: Pages) -> Pages:
+    """Count the signatures of the first ``n`` pairs, and keep the pairs of signatures of which few are kept.
+
+    ``cells``: ``int32[rows, columns]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``pages`` is written; returns it,
+    maybe longer.
+    """
     given = np.empty((n, pages.signatures.shape[1]), np.uint64)
     _signatures(cells, how, s_rows, t_rows, n, given)
     return take(pages, given, np.ones(n, np.int64), s_rows, t_rows)
 
 
 @njit(cache=True, nogil=True)
-def take(pages: Pages, given: Any, counts: Any, s_rows: Any, t_rows: Any) -> Any:
-    """Take in signatures that so many pairs have, of which one is given; it is kept where there is room."""
+def take(pages: Pages, given: Uint64Array, counts: Int64Array, s_rows: Int64Array, t_rows: Int64Array) -> Pages:
+    """Enter signatures that so many pairs have, of which one is given; it is kept where there is capacity.
+
+    ``pages`` is written; returns it, maybe longer. ``given``: ``uint64[n, words]``. ``counts``: ``int64[n]``.
+    ``s_rows``, ``t_rows``: ``int64[n]``.
+    """
     places = np.empty(len(given), np.int64)
     pages = note(pages, given, places)
     tally, pairs, held, most = pages.tally, pages.pairs, pages.held, pages.pairs.shape[1]
@@ -169,11 +188,12 @@ def take(pages: Pages, given: Any, counts: Any, s_rows: Any, t_rows: Any) -> Any
 
 
 @njit(cache=True, nogil=True)
-def _counted(table: Any, pairs: Any, signature: Any, count: Any, s: Any, t: Any) -> int:
-    """Count a signature in a table whose last column counts; the first pair is kept. 1 if it is new.
+def _counted(table: Uint64Array, pairs: Int32Array, signature: Uint64Array, count: np.uint64, s: int, t: int) -> int:
+    """Count a signature in a table; the first pair is kept. Returns 1 if it is new, else 0.
 
-    As :func:`rowlaw.kernels.evidence.add`, which cannot say where. One function for the search in both is not inlined, and adding would
-    take half as long again.
+    ``table``: ``uint64[positions, words + 1]``, whose last column counts, and ``pairs``: ``int32[positions, 2]``, a
+    pair of each; both are written. ``signature``: ``uint64[words]``. As :func:`rowlaw.kernels.signatures.add`, which
+    cannot say where. One function for the search in both is not inlined, and adding would take half as long again.
     """
     words = table.shape[1] - 1
     mask = np.int64(len(table) - 1)
@@ -194,7 +214,9 @@ def _counted(table: Any, pairs: Any, signature: Any, count: Any, s: Any, t: Any)
 
 
 @njit(cache=True, nogil=True)
-def _larger(table: Any, pairs: Any) -> Any:
+def _larger(table: Uint64Array, pairs: Int32Array) -> Any:
+    """Copy a table to one with twice as many positions. ``table``: ``uint64[positions, words + 1]``, whose last
+    column counts, and ``pairs``: ``int32[positions, 2]``, a pair of each."""
     words = table.shape[1] - 1
     larger, larger_pairs = np.zeros((2 * len(table), words + 1), np.uint64), np.empty((2 * len(table), 2), np.int32)
     mask = np.int64(len(larger) - 1)
@@ -209,8 +231,9 @@ def _larger(table: Any, pairs: Any) -> Any:
 
 
 class Layout(NamedTuple):
-    """Rows to compare, first those that are ``s``, then the others: codes in 16 bits where they fit (``place`` -1) and in 32 where not,
-    and the bounds of the codes of each tile. Tiles do not cross from one part to the other: ``tiles[i]`` is where tile i begins."""
+    """Rows to compare, first those that are ``s``, then the others: codes in 16 bits where they fit (``place`` -1) and
+    in 32 where not, and the bounds of the codes of each tile. Tiles do not cross from one part to the other:
+    ``tiles[i]`` is where tile i begins."""
 
     narrow: np.ndarray
     wide: np.ndarray
@@ -223,11 +246,14 @@ class Layout(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def meet_all(layout: Any, how: Any, ordered: Any, t_tiles: Any, own: int, most: int) -> Any:
-    """All pairs of the rows of the first ``own`` tiles with those of some tiles (``t_tiles``); where these are among the first, with
-    rows that come later: signatures, how many pairs have each, and one of them.
+def meet_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64Array, own: int, most: int) -> Any:
+    """Count the signatures of all pairs of the rows of the first ``own`` tiles with those of some tiles; where
+    these are among the first, with rows that come later.
 
-    As :func:`rowlaw.kernels.evidence.count_tiles`: outcomes are digits of a number that addresses a counter.
+    ``ordered``: ``bool[slots]``. ``t_tiles``: ``int64[n]``. Returns the signatures (``uint64[n, words]``), how many
+    pairs have each (``int64[n]``), and one of them (``int32[n, 2]``). As
+    :func:`rowlaw.kernels.evidence.count_tiles`: outcomes are digits of a number that addresses one of at most
+    ``most`` counters.
     """
     slots, words = len(how.left), max(1, (len(how.left) + SLOTS - 1) // SLOTS)
     left, right, tile = how.left, how.right, 1
@@ -287,8 +313,15 @@ def meet_all(layout: Any, how: Any, ordered: Any, t_tiles: Any, own: int, most: 
 
 
 @njit(cache=True, nogil=True)
-def _count(lanes: Any, n: int, first: int, counts: Any, touched: Any, pairs: Any, seen: int, s: int, t0: int) -> int:
-    """Raise the counters that the numbers of pairs address; those that were at rest are noted, with the pair. How many are noted now."""
+def _count(
+    lanes: Uint16Array, n: int, first: int, counts: Uint32Array, touched: Int32Array, pairs: Int32Array, seen: int, s: int, t0: int
+) -> int:
+    """Raise the counters that the numbers of pairs address, and note those that were 0, with the pair. Returns how
+    many are noted now.
+
+    ``lanes``: ``uint16[pieces, tile]``. Written: ``counts`` (``uint32[numbers]``), ``touched`` (``int32[numbers]``)
+    and ``pairs`` (``int32[numbers, 2]``), of which ``seen`` were in use.
+    """
     low, high = lanes[0], lanes[len(lanes) - 1]
     step = first if len(lanes) > 1 else 0
     for j in range(n):
@@ -302,7 +335,9 @@ def _count(lanes: Any, n: int, first: int, counts: Any, touched: Any, pairs: Any
 
 
 @njit(cache=True, nogil=True)
-def _entries(table: Any, pairs: Any, used: int) -> Any:
+def _entries(table: Uint64Array, pairs: Int32Array, used: int) -> Any:
+    """List the signatures of a table, their counts and their pairs. ``table``: ``uint64[positions, words + 1]``,
+    whose last column counts, and ``pairs``: ``int32[positions, 2]``, a pair of each."""
     words = table.shape[1] - 1
     found, counts, first = np.empty((used, words), np.uint64), np.empty(used, np.int64), np.empty((used, 2), np.int32)
     k = 0
@@ -317,8 +352,11 @@ def _entries(table: Any, pairs: Any, used: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def meet_given(cells: Any, how: Comparing, s_rows: Any, t_rows: Any, pages: Pages) -> Any:
-    """See given pairs."""
+def meet_given(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, pages: Pages) -> Pages:
+    """See given pairs. Returns the ledger, maybe longer.
+
+    ``cells``: ``int32[rows, columns]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``pages`` is written.
+    """
     for first in range(0, len(s_rows), BLOCK):
         last = min(first + BLOCK, len(s_rows))
         pages = _see(cells, how, s_rows[first:last], t_rows[first:last], last - first, pages)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from rowlaw.kernels.arrays import Int32Array, Int64Array, Uint32Array
 from rowlaw.kernels.compiling import njit
 from rowlaw.rules.outcomes import EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
 
 @njit(cache=True, nogil=True)
-def unequal_pairs(rows: Any, starts: Any, codes: Any, found: Any) -> int:
-    """Up to ``len(found)`` pairs with different codes, the lower one first, one for each group; returns how many."""
+def unequal_pairs(rows: Int32Array, starts: Int64Array, codes: Int32Array, found: Int32Array) -> int:
+    """Find pairs with different codes, the lower one first, one for each group, and count them.
+
+    ``rows``: ``int32[positions]``, ``starts``: ``int64[groups + 1]``. ``codes``: ``int32[rows of the table]``.
+    ``found``: ``int32[limit, 2]``, written.
+    """
     n = 0
     for g in range(len(starts) - 1):
         first = rows[starts[g]]
@@ -29,10 +34,12 @@ def unequal_pairs(rows: Any, starts: Any, codes: Any, found: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def ascents(rows: Any, starts: Any, values: Any, found: Any) -> int:
-    """Up to ``len(found)`` pairs where ``s`` stands before ``t`` in its group and has a smaller value; returns how many.
+def ascents(rows: Int32Array, starts: Int64Array, values: Int32Array, found: Int32Array) -> int:
+    """Find pairs where ``s`` stands before ``t`` in its group and has a smaller value, and count them.
 
-    After a find the walk begins afresh behind it, so that the pairs come from all over the group.
+    ``rows``: ``int32[positions]``, ``starts``: ``int64[groups + 1]``. ``values``: ``int32[positions]``. ``found``:
+    ``int32[limit, 2]``, written. After each pair the walk starts again behind it, so that the pairs come from
+    different parts of the group.
     """
     n = 0
     for g in range(len(starts) - 1):
@@ -50,11 +57,24 @@ def ascents(rows: Any, starts: Any, values: Any, found: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def scan(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, right: Any, masks: Any, per_group: int, found: Any) -> int:
-    """Up to ``len(found)`` pairs that satisfy all comparisons, by looking at every pair of every group; returns how many.
+def scan(
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    left: Int32Array,
+    right: Int32Array,
+    masks: Int64Array,
+    per_group: int,
+    found: Int32Array,
+) -> int:
+    """Find pairs that satisfy all comparisons, by looking at every pair of every group, and count them; at most
+    ``per_group`` of a group.
 
-    ``left`` and ``right`` hold the codes to compare, a line per comparison and a column per place; a mask is the set of outcomes
-    it accepts (:mod:`rowlaw.rules.outcomes`).
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``left``: ``int32[comparisons, s positions]``, ``right``: ``int32[comparisons, t positions]``, the
+    codes to compare. ``masks``: ``int64[comparisons]``, the outcomes that each accepts
+    (:mod:`rowlaw.rules.outcomes`). ``found``: ``int32[limit, 2]``, written.
     """
     n = 0
     for g in range(len(s_starts) - 1):
@@ -82,8 +102,24 @@ def scan(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, righ
 
 
 @njit(cache=True, nogil=True)
-def count_scanned(s_rows: Any, s_starts: Any, t_rows: Any, t_starts: Any, left: Any, right: Any, masks: Any, per_row: Any) -> Any:
-    """How many pairs of the groups satisfy all comparisons, looked at one by one; ``per_row`` (empty if not wanted) as in counting."""
+def count_scanned(
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    left: Int32Array,
+    right: Int32Array,
+    masks: Int64Array,
+    per_row: Uint32Array,
+) -> Any:
+    """Count the pairs of the groups that satisfy all comparisons, by looking at each.
+
+    ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
+    two sides. ``left``: ``int32[comparisons, s positions]``, ``right``: ``int32[comparisons, t positions]``, the
+    codes to compare. ``masks``: ``int64[comparisons]``, the outcomes that each accepts
+    (:mod:`rowlaw.rules.outcomes`). ``per_row``: ``uint32[rows of the table]``, written, or of length 0: each row
+    gets the pairs it takes part in.
+    """
     total = 0
     for g in range(len(s_starts) - 1):
         for i in range(s_starts[g], s_starts[g + 1]):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.kernels import upkeep as kernels
-from rowlaw.kernels.evidence import SLOTS
+from rowlaw.kernels.signatures import SLOTS
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.kernels.upkeep import Comparing
 from rowlaw.rules.model import Column, Nulls

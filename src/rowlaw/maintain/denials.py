@@ -21,7 +21,6 @@ from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.denial import Denials, discover_denials
 from rowlaw.engine.local.rows import RowEngine
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.kernels import hitting_edges, hitting_refine
 from rowlaw.maintain.cells import Cells, detached_slots
 from rowlaw.maintain.initial import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
@@ -29,6 +28,8 @@ from rowlaw.maintain.prover import PLAIN_PAIR, Prover
 from rowlaw.maintain.select import Proof
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
+from rowlaw.search import edges as edge_kernels
+from rowlaw.search import extend
 from rowlaw.search.bitsets import distinct, without
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_hitting_sets, refine
@@ -301,7 +302,7 @@ class MaintainedDenials:
         new, old = distinct(self.edges[fresh]), self.edges[: len(held_before)][held_before]
         most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
         some = np.ascontiguousarray(self.sets[::ONE_SET_IN])  # which tell well enough which of the two it is to be
-        if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(hitting_refine.missing(new, 0, some, most, NEVER.flag)) > most:
+        if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(extend.missing(new, 0, some, most, NEVER.flag)) > most:
             self._search()
         else:
             self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
@@ -395,5 +396,5 @@ def _assign_witnesses(pairs: np.ndarray, sets: np.ndarray, evidence: tuple[np.nd
     """Gives sets that have no pair yet one whose edge they hit as often as is ``wanted``."""
     edges, shown = (part[evidence[1][:, 0] >= 0] for part in evidence)
     todo = np.flatnonzero(pairs[:, 0] < 0)
-    first = hitting_edges.first_hit(np.ascontiguousarray(edges), sets[todo], wanted)
+    first = edge_kernels.first_hit(np.ascontiguousarray(edges), sets[todo], wanted)
     pairs[todo[first >= 0]] = shown[first[first >= 0]]

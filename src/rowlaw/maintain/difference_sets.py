@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowlaw.kernels import links as kernels
-from rowlaw.kernels.hitting_edges import drop_supersets
 from rowlaw.maintain.cells import Cells
 from rowlaw.search.bitsets import without, word_count
+from rowlaw.search.edges import drop_supersets
 
 if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer

@@ -1,7 +1,7 @@
 """Which predicates discovery may use (Hydra section 7.1, IncDC section 3).
 
-Comparing any column with any other would give rules that are true by accident of units. So two columns are compared only if
-they share values, and by order only if they are of one magnitude. A user who knows better gives the predicates.
+Comparing any column with any other would give rules that are true by accident of units. So two columns are compared
+only if they share values, and by order only if they are of one magnitude. A user who knows better gives the predicates.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ class SpaceOptions:
     """The user's say in the predicate space.
 
     ``columns``: the columns to use (all). ``operators``: for a column, the operators to use (those of its type).
-    ``cross``: compare different columns. ``overlap``: the share of distinct values two columns must have in common; None: 0.3, and more
-    than two values.
-    ``order_strings``: order texts too. ``single_row``: also predicates about one row. ``constants``: the share of rows
-    that must have a value for it to be used as a literal (None: no literals). ``predicates``: the whole space, instead of one
-    derived from the columns; see :func:`read_predicates`.
+    ``cross``: compare different columns. ``overlap``: the share of distinct values two columns must have in common;
+    None: 0.3, and more than two values. ``order_strings``: order texts too. ``single_row``: also predicates about one
+    row. ``constants``: the share of rows that must have a value for it to be used as a literal (None: no literals).
+    ``predicates``: the whole space, instead of one derived from the columns; see :func:`read_predicates`.
     """
 
     columns: tuple[str, ...] | None = None
@@ -169,7 +168,8 @@ def predicate_space(statistics: Statistics, options: SpaceOptions | None = None)
 
 
 def _given_space(statistics: Statistics, predicates: Iterable[Parsed]) -> tuple[Predicate, ...]:
-    """The predicates that a user gave, each with its exchange of ``s`` and ``t``: rules are minimal only up to that exchange."""
+    """The predicates that a user gave, each with its exchange of ``s`` and ``t``: rules are minimal only up to that
+    exchange."""
     types = {column.name: column.type for column in statistics.columns}
     bound = [bind_predicate(parsed, types) for parsed in predicates]
     return tuple(dict.fromkeys(both for p in bound for both in (p, p.exchanged)))
@@ -193,7 +193,8 @@ class _Pairs:
         return shared >= wanted and (overlap is not None or round(shared * more) > FEW_SHARED)
 
     def near_means(self, a: str, b: str) -> bool:
-        """Whether the means of two number columns are within one order of magnitude: floats decide unless it is close."""
+        """Whether the means of two number columns are within one order of magnitude: floats decide unless it is
+        close."""
         means = [self._mean(name, exact=False) for name in (a, b)]
         if any(mean is None for mean in means):
             return False

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-FEWER = 64  # times as many values in one column from which looking up those of the other beats merging them (15 ms to 3 ms for a million)
+# times as many values in one column from which looking up those of the other beats merging them (15 ms to 3 ms for a
+# million)
+FEWER = 64
 _EXACT_FLOAT = 1 << 53  # integers up to here are floats without loss
 
 

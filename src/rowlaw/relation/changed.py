@@ -16,8 +16,8 @@ from rowlaw.spark.ship import located
 def changed_rows(relation: Relation, rows: np.ndarray, copied: np.ndarray, columns: np.ndarray, codes: np.ndarray) -> Relation:
     """Make a relation of ``rows``, followed by a copy of each of ``copied`` with one cell changed.
 
-    ``rows``, ``copied``: positions in ``relation``. ``columns``, ``codes`` (one for each copy): the index of the column whose cell is
-    changed, and its new code. Codes mean what they mean in ``relation``: the dictionaries are shared.
+    ``rows``, ``copied``: positions in ``relation``. ``columns``, ``codes`` (one for each copy): the index of the column
+    whose cell is changed, and its new code. Codes mean what they mean in ``relation``: the dictionaries are shared.
 
     >>> import pyarrow as pa
     >>> from rowlaw.relation import encode

@@ -20,7 +20,8 @@ from rowlaw.source.infer import converted, typed
 from rowlaw.source.types import storage_type
 
 FIRST_ROWS = 1 << 14  # that tell whether a column is hashed or sorted
-MANY_DIFFERENT = 0.98  # of the first rows: beyond it, some 400,000 values, sorting is quicker than hashing and takes half the memory
+# of the first rows: beyond it, some 400,000 values, sorting is quicker than hashing and takes half the memory
+MANY_DIFFERENT = 0.98
 NULL = -1  # the code of null and NaN: below every value, so that "null sorts first" needs no case of its own
 
 
@@ -50,7 +51,8 @@ def local_column(column: pa.ChunkedArray) -> LocalColumn:
 def ordered_column(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     """The distinct values of a column in order, and the code of each row (int32, -1 is null).
 
-    Numbers of which most are different are sorted at once: Arrow's hash table of a million of them takes 200 MB, their order 25.
+    Numbers of which most are different are sorted at once: Arrow's hash table of a million of them takes 200 MB, their
+    order 25.
     """
     if _mostly_different(column):
         whole = _one_chunk(column.cast(storage_type(column.type)))
@@ -119,7 +121,8 @@ class MergedColumn:
 
 
 def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool, *, zones: bool = True) -> MergedColumn:
-    """Merge the distinct values of all splits of a column; texts get the type they have (``infer``) or are ``wanted`` to have.
+    """Merge the distinct values of all splits of a column; texts get the type they have (``infer``) or are ``wanted``
+    to have.
 
     ``zones``: whether texts that are wanted as timestamps may have a zone.
     """
@@ -143,7 +146,8 @@ def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool, *,
 
 
 def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values in order, and the rank of each given value (-1 for null). Values may repeat: "1" and "1.0"."""
+    """The distinct values in order, and the rank of each given value (-1 for null). Values may repeat: "1" and
+    "1.0"."""
     if pa.types.is_large_string(values.type):
         if values.null_count == 0:  # texts are distinct already
             order = _text_order(values)

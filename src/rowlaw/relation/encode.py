@@ -1,9 +1,9 @@
 """From a source to a relation: the only pass in which values are looked at.
 
-Two rounds of tasks. *Read*: a task reads a split (or some of its columns, where the format allows), numbers the distinct
-values it meets and leaves local codes and values in the relation's folder. *Merge*: a task takes one column, sorts the
-distinct values of all splits and writes its ordered codes. Workers that do not see the driver's folder (a cluster
-without shared storage) hand their results back instead, and the driver merges.
+Two rounds of tasks. *Read*: a task reads a split (or some of its columns, where the format allows), numbers the
+distinct values it meets and leaves local codes and values in the relation's folder. *Merge*: a task takes one column,
+sorts the distinct values of all splits and writes its ordered codes. Workers that do not see the driver's folder (a
+cluster without shared storage) hand their results back instead, and the driver merges.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ SMALL_SOURCE = 64 << 20  # bytes that the driver's threads read even when there 
 MOST_ROWS = (1 << 31) - 2  # row numbers and codes are 32-bit
 TASKS_PER_SLOT = 4
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-FRAME_CHUNK_ROWS = 1 << 20  # a partition of a Spark frame is numbered in chunks of this size, to bound a worker's memory
+# a partition of a Spark frame is numbered in chunks of this size, to bound a worker's memory
+FRAME_CHUNK_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class _Part:
 
 
 def _keep(column: pa.ChunkedArray, name: str, scratch: SharedFolder) -> _Part:
-    """Number the values of a column of one split and keep the result: in the scratch folder, or in hand where that is not shared."""
+    """Number the values of a column of one split and keep the result: in the scratch folder, or in hand where that is
+    not shared."""
     local = local_column(column)
     codes = np.ascontiguousarray(local.codes, np.int32)
     sink = io.BytesIO()
@@ -105,9 +107,9 @@ def encode(
 ) -> Relation:
     """The encoded relation of a source.
 
-    Files and frames in memory are encoded by the driver's threads; Spark frames and, on a cluster, large files by Spark tasks.
-    ``folder`` is where the relation is kept; without one it is scratch that goes with the relation. Near-linear in the rows.
-    Raises ``Stopped`` soon after ``stop`` is requested.
+    Files and frames in memory are encoded by the driver's threads; Spark frames and, on a cluster, large files by Spark
+    tasks. ``folder`` is where the relation is kept; without one it is scratch that goes with the relation. Near-linear
+    in the rows. Raises ``Stopped`` soon after ``stop`` is requested.
     """
     ids = checked_id(row_id, source)
     workers = workers or _workers(source, session)
@@ -122,11 +124,11 @@ def encode(
         parts = read(source, scratch, workers, shared, stop)  # type: ignore[arg-type]
         rows = sum(part.rows for part in parts[0])
         if rows > MOST_ROWS:
-            raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")
+            raise RowlawError("TABLE_TOO_LARGE", source=source.name, rows=f"{rows:,}", limit=f"{MOST_ROWS:,}")  # noqa: TRY301 - cleaned up below
         columns = _merge_columns(source, parts, rows, home, workers if shared else DriverThreads(), stop)
         relation = Relation(home, rows, columns, row_id=ids, owned=folder is None, skipped=source.skipped)
         _check_row_id(relation)
-        return relation
+        return relation  # noqa: TRY300 - what was written is removed if any line above fails
     except BaseException as error:
         if folder is None:
             shutil.rmtree(home, ignore_errors=True)
@@ -139,7 +141,8 @@ def encode(
 
 
 def _workers(source: Source, session: SparkSession | None) -> Workers:
-    """Spark for what is Spark's already, and for large files where a cluster brings cores; else threads (docs/decisions/0002)."""
+    """Spark for what is Spark's already, and for large files where a cluster brings cores; else threads
+    (docs/decisions/0002)."""
     if isinstance(source, FrameSource):
         return SparkTasks(session or source.frame.sparkSession)
     far = cluster(session) if source.size >= SMALL_SOURCE else None
@@ -259,7 +262,8 @@ def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Pa
         codes = np.memmap(path, np.int32, "r+", 4 * rows * task.index, (rows,)) if rows else np.zeros(0, np.int32)
         start = 0
         for part, scale in zip(task.parts, column.maps, strict=True):
-            np.take(scale, part.codes(), out=codes[start : start + part.rows], mode="wrap")  # -1 wraps to the null at the end
+            # -1 wraps to the null at the end
+            np.take(scale, part.codes(), out=codes[start : start + part.rows], mode="wrap")
             start += part.rows
         return describe(task.name, column.values, codes)
 

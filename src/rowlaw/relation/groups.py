@@ -15,7 +15,8 @@ from rowlaw.kernels import groups as kernels
 from rowlaw.kernels.sort import sort_keys
 
 KEY_BITS = 64
-SELECTIVE = 4  # possible keys for each row beyond which few rows share one: better sort by those alone, and by the rest what is left
+# possible keys for each row beyond which few rows share one: better sort by those alone, and by the rest what is left
+SELECTIVE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Side:
         return Side(self.rows[self.sorted_by(columns)[1]], self.starts)
 
     def laid_out(self, columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
-        """The same, and for each place its digit in the last column: read off the keys, which are in order, unlike the rows."""
+        """The same, and for each place its digit in the last column: read off the keys, which are in order, unlike the
+        rows."""
         keys, order = self.sorted_by(columns)
         side, last = Side(self.rows[order], self.starts), columns[-1]
         if span(self.groups, columns).bit_length() > KEY_BITS:
@@ -163,7 +165,8 @@ class Groups:
         return refined
 
     def refine_laid_out(self, equal: Sequence[Compared], columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
-        """Of one side: the rows that agree on ``equal``, laid out by ``columns`` as by :meth:`Side.laid_out`, in one sort if it fits."""
+        """Of one side: the rows that agree on ``equal``, laid out by ``columns`` as by :meth:`Side.laid_out`, in one
+        sort if it fits."""
         possible = span(self.number, [c.of_s for c in equal])
         if (len(equal) > 1 and possible > SELECTIVE * self.rows) or (possible * span(1, columns)).bit_length() > KEY_BITS:
             return self.refine(equal).s.laid_out(columns)
@@ -216,6 +219,7 @@ def _partnered(rows: np.ndarray, codes: np.ndarray, others: np.ndarray, other_co
 
 
 def _together(groups: Groups, batch: Sequence[Compared], more: Compared) -> bool:
-    """Whether another column goes into the same key: it must fit, and what is sorted so far should leave many rows together."""
+    """Whether another column goes into the same key: it must fit, and what is sorted so far should leave many rows
+    together."""
     keys = span(groups.number, [c.of_s for c in batch])
     return keys <= SELECTIVE * groups.rows and (keys * more.width).bit_length() <= KEY_BITS

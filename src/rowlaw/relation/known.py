@@ -1,8 +1,9 @@
 """Which columns of a table are known together: what decides whether any rows could break a law.
 
-With ``nulls="unknown"`` a comparison with null is never true. So a law about pairs of rows can only be broken if there are two different
-rows, one with values in all columns that the law compares in ``s``, the other in all that it compares in ``t``; a law about one row if
-there is a row with values in all its columns. In most tables two rows without any null settle the question for all laws at once.
+With ``nulls="unknown"`` a comparison with null is never true. So a law about pairs of rows can only be broken if there
+are two different rows, one with values in all columns that the law compares in ``s``, the other in all that it compares
+in ``t``; a law about one row if there is a row with values in all its columns. In most tables two rows without any null
+settle the question for all laws at once.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ ENOUGH = 2  # rows of a pattern: more of them decide nothing that two do not
 class KnownRows:
     """The rows of a table by the columns in which they are known.
 
-    ``names``: the columns that matter, because too few rows are known in all columns. ``patterns``: ``bool[patterns, names]``, which of
-    them are known, those with most known columns first. ``counts``: ``int64[patterns]``, rows of each pattern, 2 where there are more.
+    ``names``: the columns that matter, because too few rows are known in all columns. ``patterns``: ``bool[patterns,
+    names]``, which of them are known, those with most known columns first. ``counts``: ``int64[patterns]``, rows of
+    each pattern, 2 where there are more.
 
     >>> codes = {"a": np.array([0, 1, 2]), "b": np.array([-1, -1, -1]), "c": np.array([0, -1, 0])}
     >>> known = KnownRows.of(["a", "b", "c"], codes.__getitem__, 3)
@@ -49,7 +51,8 @@ class KnownRows:
 
     @staticmethod
     def of(names: Sequence[str], codes: Callable[[str], np.ndarray], rows: int, present: np.ndarray | None = None) -> KnownRows:
-        """Those of ``rows`` rows. ``codes`` gives a column, with null below 0; ``present`` says which of its rows count, all if not given.
+        """Those of ``rows`` rows. ``codes`` gives a column, with null below 0; ``present`` says which of its rows
+        count, all if not given.
 
         One look at a few thousand rows where two of them have no null; else linear in the cells.
         """
@@ -71,14 +74,15 @@ class KnownRows:
 
     @property
     def everything(self) -> bool:
-        """Whether there are two rows that are known in all columns: then no law goes without rows that could break it."""
+        """Whether there are two rows that are known in all columns: then no law goes without rows that could break
+        it."""
         return self.rows >= ENOUGH and not self.names
 
     def could_break(self, in_s: np.ndarray, in_t: np.ndarray, of_pairs: np.ndarray) -> np.ndarray:
         """For each law whether any rows could break it.
 
-        ``in_s``, ``in_t``: ``bool[laws, names]``, the columns that the law compares in each row. ``of_pairs``: ``bool[laws]``, whether the
-        law is about pairs of rows; one about a single row has its columns in either.
+        ``in_s``, ``in_t``: ``bool[laws, names]``, the columns that the law compares in each row. ``of_pairs``:
+        ``bool[laws]``, whether the law is about pairs of rows; one about a single row has its columns in either.
         """
         if self.rows < ENOUGH:
             alone = ~of_pairs & (self.rows > 0)
@@ -90,7 +94,8 @@ class KnownRows:
         return found
 
     def _satisfied(self, in_s: np.ndarray, in_t: np.ndarray, *, needed: int) -> np.ndarray:
-        """For each line whether a row is known in the columns of ``in_s`` and another one (if two are ``needed``) in those of ``in_t``."""
+        """For each line whether a row is known in the columns of ``in_s`` and another one (if two are ``needed``) in
+        those of ``in_t``."""
         both, place = _distinct(np.concatenate((in_s, in_t), axis=1))
         wanted_s, wanted_t = both[:, : len(self.names)], both[:, len(self.names) :]
         done = np.zeros(len(both), bool)
@@ -120,7 +125,8 @@ def _known(columns: Sequence[np.ndarray], present: np.ndarray | None) -> Iterato
 
 
 def _patterns(columns: Sequence[np.ndarray], present: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct patterns of all rows, and how many rows have each: ``bool[patterns, columns]``, ``int64[patterns]``."""
+    """The distinct patterns of all rows, and how many rows have each: ``bool[patterns, columns]``,
+    ``int64[patterns]``."""
     known = np.stack([(column if present is None else column[present]) >= 0 for column in columns], axis=1)
     patterns, place = _distinct(known)
     return patterns, np.bincount(place, minlength=len(patterns))

@@ -1,8 +1,8 @@
 """Few rows that stand for all: two of each combination of values that some columns have.
 
 Whether a rule is broken depends only on the combinations of values in its columns, and on whether a combination occurs
-twice. A table of a million rows may have a hundred combinations of state, sex and family; asking thousands of rules about
-those instead of about all rows is what makes discovery on large tables quick.
+twice. A table of a million rows may have a hundred combinations of state, sex and family; asking thousands of rules
+about those instead of about all rows is what makes discovery on large tables quick.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ WORTH = 0.7  # a projection is kept if it has at most this share of the rows it 
 
 
 class Projections:
-    """Representative rows of a relation for sets of columns; each is made from the smallest one at hand that has all its columns."""
+    """Representative rows of a relation for sets of columns; each is made from the smallest one at hand that has all
+    its columns."""
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
@@ -34,7 +35,8 @@ class Projections:
             self.rows(names[:most])
 
     def rows(self, columns: Iterable[str]) -> np.ndarray:
-        """Rows among which every combination of the columns' values that the table has occurs, twice if it does so there."""
+        """Rows among which every combination of the columns' values that the table has occurs, twice if it does so
+        there."""
         wanted = self._bits(columns)
         with self._lock:
             if wanted not in self._rows:

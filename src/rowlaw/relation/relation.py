@@ -37,7 +37,8 @@ CODES_FILE = "codes.bin"
 
 @dataclass(frozen=True, slots=True)
 class RelationColumn:
-    """What is known of a column: its values are ``distinct`` in number, its dictionary is in a file beside the codes."""
+    """What is known of a column: its values are ``distinct`` in number, its dictionary is in a file beside the
+    codes."""
 
     name: str
     type: TypeClass
@@ -97,7 +98,8 @@ class Relation:
             self._cleanup()
 
     def kept(self) -> Relation:
-        """The same relation in files of its own, which stay until the process ends: for lazy frames, whose last use nobody can know.
+        """The same relation in files of its own, which stay until the process ends: for lazy frames, whose last use
+        nobody can know.
 
         The files are links to these, so nothing is copied.
         """
@@ -111,7 +113,8 @@ class Relation:
         return self._kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Workers get the relation by its folder: they map the same pages, and keep what they have made of them from task to task."""
+        """Workers get the relation by its folder: they map the same pages, and keep what they have made of them from
+        task to task."""
         return _opened, (self.folder, self.rows, self.columns, self.row_id, self._name)
 
     @cached_property
@@ -165,7 +168,8 @@ class Relation:
         return _on_scale(self.codes(left), a), _on_scale(self.codes(right), b)
 
     def position(self, name: str, value: Any) -> tuple[int, bool]:
-        """Where a literal stands among a column's codes: the first code not below it, and whether that code is equal."""
+        """Where a literal stands among a column's codes: the first code not below it, and whether that code is
+        equal."""
         return position(self.dictionary(name), value)
 
     def decode(self, rows: Sequence[int] | np.ndarray | None = None, columns: Sequence[str] | None = None) -> pa.Table:
@@ -185,7 +189,8 @@ class Relation:
 
 
 def _on_scale(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Codes as places on a scale: most often one of two columns has all values of both, and its codes are places already."""
+    """Codes as places on a scale: most often one of two columns has all values of both, and its codes are places
+    already."""
     if not len(places) or places[-1] == len(places) - 1:  # places ascend
         return codes
     return np.append(places, np.int32(-1)).take(codes, mode="wrap")

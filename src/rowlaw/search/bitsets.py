@@ -1,4 +1,5 @@
-"""Sets of vertices as words of 64 bits: a line of ``uint64`` for each set, vertex ``v`` being bit ``v % 64`` of word ``v // 64``.
+"""Sets of vertices as words of 64 bits: a line of ``uint64`` for each set, vertex ``v`` being bit ``v % 64`` of word
+``v // 64``.
 
 >>> sets = pack([[0, 2], [1, 65]], 66)
 >>> sets.tolist(), unpack(sets)
@@ -35,7 +36,8 @@ def unpack(sets: np.ndarray) -> list[list[int]]:
 
 
 def members(sets: np.ndarray, vertices: int | None = None) -> np.ndarray:
-    """A table of booleans, a line for each set and a column for each vertex (if it is not said how many, for each bit)."""
+    """A table of booleans, a line for each set and a column for each vertex (if it is not said how many, for each
+    bit)."""
     return np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, count=vertices, bitorder="little").view(bool)
 
 
@@ -57,8 +59,8 @@ def distinct(sets: np.ndarray) -> np.ndarray:
 
 
 def without_repeats(sets: np.ndarray) -> np.ndarray:
-    """Each set once, several times quicker than :func:`distinct` where sets have many words. The order depends on the sets alone, so that
-    threads that found them in another order change nothing."""
+    """Each set once, several times quicker than :func:`distinct` where sets have many words. The order depends on the
+    sets alone, so that threads that found them in another order change nothing."""
     if sets.shape[1] == 1:
         return distinct(sets)
     mixed = _mixed(sets)
@@ -85,7 +87,8 @@ def without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _mixed(sets: np.ndarray) -> np.ndarray:
-    """A word for each set: the same for the same set, and hardly ever for another one; never where sets have one word."""
+    """A word for each set: the same for the same set, and hardly ever for another one; never where sets have one
+    word."""
     if sets.shape[1] == 1:
         return sets[:, 0]
     mixed = np.zeros(len(sets), np.uint64)
@@ -118,7 +121,8 @@ def _images(exchange: bytes, words: int) -> ByteTable:
 
 
 def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
-    """Of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there is no exchange."""
+    """Of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there is no
+    exchange."""
     if exchange is None or not len(sets):
         return sets
     image = mirrored(sets, exchange)

@@ -49,8 +49,9 @@ class Branch(NamedTuple):
 class Hypergraph:
     """Edges (``uint64[edges, words]``) over ``vertices``. No set that holds a ``forbidden`` one is wanted.
 
-    ``exchange`` (an involution of the vertices, ``int64[vertices]``) maps edges to edges and forbidden sets to forbidden sets; of
-    two sets that it maps to each other only one is wanted. ``lean``: edges that hold another one have been left out already.
+    ``exchange`` (an involution of the vertices, ``int64[vertices]``) maps edges to edges and forbidden sets to
+    forbidden sets; of two sets that it maps to each other only one is wanted. ``lean``: edges that hold another one
+    have been left out already.
     """
 
     edges: np.ndarray

@@ -101,10 +101,8 @@ def type_name(dtype: pa.DataType) -> str:
         return f"struct of {', '.join(f.name for f in dtype)}"
     if pa.types.is_map(dtype):
         return f"map from {type_name(dtype.key_type)} to {type_name(dtype.item_type)}"
-    if pa.types.is_time(dtype):
-        return "time of day"
-    if pa.types.is_duration(dtype):
-        return "duration"
+    if pa.types.is_time(dtype) or pa.types.is_duration(dtype):
+        return "time of day" if pa.types.is_time(dtype) else "duration"
     return _WORDS.get(str(dtype), str(dtype))
 
 

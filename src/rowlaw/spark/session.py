@@ -1,7 +1,7 @@
 """The Spark session that work runs in: that of the frame, else the active one, else a local one that is started here.
 
-A session that somebody else started is used as it is. One that is started here is set up for a command line on one machine: quick to
-start, silent, and with workers that run this very Python.
+A session that somebody else started is used as it is. One that is started here is set up for a command line on one
+machine: quick to start, silent, and with workers that run this very Python.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 10
-QUICK_COMPILER = "-XX:TieredStopAtLevel=1"  # starts a little sooner; an aggregate of 5M rows takes about three times as long (decision 17)
+# starts a little sooner; an aggregate of 5M rows takes about three times as long (decision 17)
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 HEAP = 4 << 30  # bytes at most: kernels and the encoded table live outside the Java heap
 
 _starting = threading.Lock()
 
 
 def session(frame: object = None, master: str | None = None, *, short: bool = False) -> SparkSession:
-    """The session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``, ``spark://...``, ``sc://...``).
+    """The session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``,
+    ``spark://...``, ``sc://...``).
 
     ``short``: what it will do is known to be little, so a session that is started uses Java's quick compiler only.
-    ``session().range(3).count()`` starts a local one, runs a job and gives 3; a second ``session()`` is the same session.
+    ``session().range(3).count()`` starts a local one, runs a job and gives 3; a second ``session()`` is the same
+    session.
     """
     own = getattr(frame, "sparkSession", None)
     if own is not None:
@@ -45,7 +48,8 @@ def session(frame: object = None, master: str | None = None, *, short: bool = Fa
 
 
 def settings(master: str, java_options: Sequence[str] = (), *, short: bool = False) -> dict[str, str]:
-    """What a session that is started here is given, as Spark configuration. ``short``: for a run that is known to be short.
+    """What a session that is started here is given, as Spark configuration. ``short``: for a run that is known to be
+    short.
 
     >>> settings("local[*]")["spark.sql.session.timeZone"]
     'UTC'
@@ -78,7 +82,8 @@ def active_session() -> SparkSession | None:
     if active is None and not _by_connect():
         from pyspark import SparkContext
 
-        # A session is active only in the thread that made it; any other thread finds it through the one context of the process.
+        # A session is active only in the thread that made it; any other thread finds it through the one context of the
+        # process.
         if SparkContext._active_spark_context is not None:
             return SparkSession.builder.getOrCreate()
     return active
@@ -102,7 +107,8 @@ def by_connect(given: SparkSession) -> bool:
 
 
 def start(master: str, java_options: Sequence[str] = (), *, short: bool = False) -> SparkSession:
-    """Start a classic session on ``master`` in this process, which must have none, with additional options of its Java."""
+    """Start a classic session on ``master`` in this process, which must have none, with additional options of its
+    Java."""
     environment = {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": _python(master)}
     if _is_local(master):
         environment["SPARK_LOCAL_IP"] = LOOPBACK  # spares a name lookup, which can take seconds without a network
@@ -114,16 +120,15 @@ def _new(master: str, *, short: bool = False) -> SparkSession:
 
     if master.startswith("sc://"):
         return _connect(master)
-    if _by_connect() or "PYSPARK_GATEWAY_PORT" in os.environ:  # the latter is set by spark-submit, which has the settings already
+    # the latter is set by spark-submit, which has the settings already
+    if _by_connect() or "PYSPARK_GATEWAY_PORT" in os.environ:
         return SparkSession.builder.getOrCreate()
-    java = find_java()
-    started = start(master, cds.options(java), short=short)
-    cds.make_later(java)
-    return started
+    return start(master, cds.options(find_java()), short=short)
 
 
 def _connect(url: str) -> SparkSession:
-    """A session on a Spark Connect server. Without a look whether one answers, PySpark would try for more than a minute."""
+    """A session on a Spark Connect server. Without a look whether one answers, PySpark would try for more than a
+    minute."""
     from pyspark.errors import PySparkImportError, PySparkValueError
     from pyspark.sql import SparkSession
 
@@ -164,7 +169,8 @@ def _is_local(master: str) -> bool:
 
 
 def _python(master: str) -> str:
-    """The interpreter of the workers. On a cluster it has to be at the same path on every machine, or PYSPARK_PYTHON says where it is."""
+    """The interpreter of the workers. On a cluster it has to be at the same path on every machine, or PYSPARK_PYTHON
+    says where it is."""
     named = os.environ.get("PYSPARK_PYTHON")
     return named if named and not _is_local(master) else sys.executable
 

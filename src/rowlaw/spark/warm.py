@@ -1,45 +1,46 @@
-"""Makes the class archive of ``rowlaw.spark.cds``: ``python -m rowlaw.spark.warm``, started in the background by the first run.
+"""Makes the class archive of :mod:`rowlaw.spark.cds`, for ``rowlaw warm``.
 
-It runs a small local session through what rowlaw does with Spark, so that Java has loaded those classes when it ends and writes them down.
+It runs a small local session through what rowlaw does with Spark, so that Java has loaded those classes when it ends
+and writes them to the archive.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rowlaw.errors import RowlawError
 from rowlaw.spark import cds
-from rowlaw.spark.java import Java, find_java
+from rowlaw.spark.java import Java
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-LIMIT = 900  # seconds until a maker that hangs is ended
-ROOM = 2 << 30  # bytes that must be free on the disk
+FREE_BYTES = 2 << 30  # on the disk: Java writes more than the archive keeps
 KEPT = 3  # archives of other Javas and jars
 
 
-def make() -> Path | None:
-    """Make the archive of this Java and this PySpark unless somebody does so already; the file, or None."""
-    java = find_java()
+def make(java: Java) -> Path | None:
+    """Make the archive of this Java and this PySpark, unless it exists. Returns the file; None where PySpark has no
+    jars."""
     file = cds.archive(java)
-    if file is None or file.is_file() or not cds.claim(file) or shutil.disk_usage(file.parent).free < ROOM:
-        return None
+    if file is None or file.is_file():
+        return file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(file.parent).free < FREE_BYTES:
+        raise RowlawError("FILE_NOT_WRITTEN", path=file, problem=f"making it needs {FREE_BYTES >> 30} GiB of free disk space")
     draft = file.with_name(f"{file.stem}.{os.getpid()}.tmp")
     try:
         with tempfile.TemporaryDirectory() as folder:
             _run(java, draft, Path(folder))
-        if draft.stat().st_size == 0:
-            return None
+        if not draft.is_file() or draft.stat().st_size == 0:
+            raise RowlawError("FILE_NOT_WRITTEN", path=file, problem="Java wrote no class archive")
         os.replace(draft, file)
-        cds.lock_of(file).unlink(missing_ok=True)  # after a failure it stays, and keeps the next runs from trying at once
         _prune(file)
         return file
     finally:
@@ -48,7 +49,7 @@ def make() -> Path | None:
 
 
 def exercise(spark: SparkSession, folder: Path) -> int:
-    """One small job of each sort that rowlaw runs; the number of rows seen, all of which a test can know."""
+    """Run one small job of each sort that rowlaw runs, and count the rows seen."""
     from pyspark.sql import functions as sql
 
     (folder / "t.csv").write_text("a,b,c,d\n" + "".join(f"{i},{i % 7},x{i % 11},2024-01-{i % 28 + 1:02}\n" for i in range(2000)))
@@ -88,19 +89,7 @@ def _whole(group: pa.Table) -> pa.Table:
 
 
 def _prune(made: Path) -> None:
-    """An archive is of no use once its Java or PySpark is gone, and it is large."""
+    """Delete all but the newest other archives: one is of no use once its Java or PySpark is gone, and it is large."""
     others = [file for file in made.parent.iterdir() if file.suffix == made.suffix and file != made]
     for file in sorted(others, key=lambda file: file.stat().st_mtime, reverse=True)[KEPT:]:
         file.unlink(missing_ok=True)
-
-
-def _main() -> None:
-    signal.alarm(LIMIT)
-    os.nice(19)
-    os.chdir(tempfile.gettempdir())  # the folder we were started in may go away
-    with suppress(Exception):  # nobody is there to read about it
-        make()
-
-
-if __name__ == "__main__":
-    _main()

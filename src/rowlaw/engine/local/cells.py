@@ -14,7 +14,7 @@ import numpy as np
 from rowlaw.engine.local import costs
 from rowlaw.engine.local.compile import Comparison
 from rowlaw.engine.local.method import Question
-from rowlaw.kernels import groups as kernels
+from rowlaw.kernels import cells as kernels
 from rowlaw.relation.groups import Groups, span
 from rowlaw.rules.model import Op
 from rowlaw.rules.wording import counted

@@ -16,7 +16,7 @@ from rowlaw.engine.local import costs
 from rowlaw.engine.local.compile import Comparison, Compiled
 from rowlaw.engine.local.inequality import descending
 from rowlaw.engine.local.method import Question
-from rowlaw.kernels import groups as group_kernels
+from rowlaw.kernels import cells as cell_kernels
 from rowlaw.kernels import kinds as kernels
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.relation.groups import KEY_BITS, Groups, Sorted, span
@@ -68,7 +68,7 @@ class DistinctRows:
         if len(tally):
             each = np.empty(many, np.uint32)
             each[order] = of_kind
-            group_kernels.take_cells(numbers, each, rule.s, tally)
+            cell_kernels.take_cells(numbers, each, rule.s, tally)
         return int(total)
 
 

@@ -1,24 +1,31 @@
 """Minimal sets that hit all edges but some of bounded weight.
 
-As in MMCS, an edge that is not hit yet is chosen and either hit, by one of its vertices after the other, or given up for
-good, which uses up some of the weight that may be missed. A vertex without which the set would miss no more than allowed is
-superfluous, and stays so when vertices are added: the branch ends.
+As in MMCS, an edge that is not hit yet is chosen and either hit, by one of its vertices after the other, or given up
+for good, which uses up some of the weight that may be missed. A vertex without which the set would miss no more than
+allowed is superfluous, and stays so when vertices are added: the branch ends.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint8Array
 from rowlaw.kernels.compiling import njit
 
 _HIT, _GIVE_UP = 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _put(v: int, starts: Any, lists: Any, weights: Any, hits: Any, owner: Any, critical: Any) -> int:
-    """Add a vertex: returns the weight it hits anew. ``owner`` is the exclusive or of the vertices that hit an edge."""
+def _put(
+    v: int, starts: Int64Array, lists: Int64Array, weights: Int64Array, hits: Int32Array, owner: Int64Array, critical: Int64Array
+) -> int:
+    """Add a vertex to the set, and give the weight of the edges that only it hits.
+
+    ``lists[starts[v]:starts[v + 1]]`` (both ``int64``) are the edges of vertex ``v``. ``weights``: ``int64[edges]``.
+    Written: ``hits`` (``int32[edges]``, how often each edge is hit), ``owner`` (``int64[edges]``, the exclusive or of
+    the vertices that hit it) and ``critical`` (``int64[vertices]``, the weight of the edges that only this vertex
+    hits).
+    """
     gained = 0
     for k in range(starts[v], starts[v + 1]):
         e = lists[k]
@@ -33,7 +40,11 @@ def _put(v: int, starts: Any, lists: Any, weights: Any, hits: Any, owner: Any, c
 
 
 @njit(cache=True, nogil=True)
-def _take(v: int, starts: Any, lists: Any, weights: Any, hits: Any, owner: Any, critical: Any) -> int:
+def _take(
+    v: int, starts: Int64Array, lists: Int64Array, weights: Int64Array, hits: Int32Array, owner: Int64Array, critical: Int64Array
+) -> int:
+    """Take a vertex out of the set, and give the weight that is missed then. Arrays as in :func:`_put`: ``starts``,
+    ``lists`` and ``weights`` are read, ``hits``, ``owner`` and ``critical`` written."""
     lost = 0
     for k in range(starts[v], starts[v + 1]):
         e = lists[k]
@@ -48,11 +59,22 @@ def _take(v: int, starts: Any, lists: Any, weights: Any, hits: Any, owner: Any, 
 
 
 @njit(cache=True, nogil=True)
-def enumerate_approximate(edges: Any, weights: Any, starts: Any, lists: Any, group: Any, group_size: Any, budget: int, stop: Any) -> Any:
-    """All minimal sets that miss edges of weight ``budget`` at most, a line of booleans each; fewer once ``stop[0]`` is set.
+def enumerate_approximate(
+    edges: BoolArray,
+    weights: Int64Array,
+    starts: Int64Array,
+    lists: Int64Array,
+    group: Int64Array,
+    group_size: Int64Array,
+    budget: int,
+    stop: Uint8Array,
+) -> BoolArray:
+    """List all minimal sets that miss edges of a weight of at most ``budget``: ``bool[sets, vertices]``; fewer once
+    ``stop[0]`` is set.
 
-    ``edges`` is a table of booleans (edge, vertex); ``lists[starts[v]:starts[v + 1]]`` are the edges of a vertex. No set has all
-    ``group_size`` vertices of a group.
+    ``edges``: ``bool[edges, vertices]``. ``weights``: ``int64[edges]``. ``lists[starts[v]:starts[v + 1]]`` (both
+    ``int64``) are the edges of vertex ``v``. ``group``: ``int64[vertices]``, ``group_size``: ``int64[groups]``; no set
+    has all vertices of a group. ``stop``: ``uint8[1]``.
     """
     n_edges, n_vertices = edges.shape
     hits, owner = np.zeros(n_edges, np.int32), np.zeros(n_edges, np.int64)

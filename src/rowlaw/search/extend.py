@@ -1,9 +1,10 @@
 """All minimal hitting sets of more edges from those of fewer: Berge's algorithm, each set by itself and depth first.
 
-In Berge's algorithm a set that misses the next edge gets each vertex of it that leaves all others a critical edge (one that no other
-vertex of the set hits). Tested against the edges before it, that makes the results minimal and different without comparing sets. So what
-comes of a set depends on nothing but the set and the edges, and whole sets can be taken by threads. The edges of each vertex are
-bits of a *bitmap*: those that a set hits once come from a pass for each of its vertices. Sets that begin alike share these passes.
+In Berge's algorithm a set that misses the next edge gets each vertex of it that leaves all others a critical edge (one
+that no other vertex of the set hits). Tested against the edges before it, that makes the results minimal and different
+without comparing sets. So what comes of a set depends on nothing but the set and the edges, and whole sets can be taken
+by threads. The edges of each vertex are bits of a *bitmap*: those that a set hits once come from a pass for each of its
+vertices. Sets that begin alike share these passes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from rowlaw.kernels.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_edges import forbid, only_hit
-from rowlaw.kernels.hitting_state import count
+from rowlaw.search.edges import forbid, only_hit
+from rowlaw.search.state import count
 
 BLOCK = 16  # words of a bitmap between two looks at what is missed
 
@@ -22,25 +24,31 @@ _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _lowest(bits: Any) -> Any:
-    """The place of the lowest bit."""
+def _lowest(bits: np.uint64) -> np.int64:
+    """Give the position of the lowest bit."""
     return count((bits & (~bits + _1)) - _1)
 
 
 @njit(cache=True, nogil=True)
-def bitmaps(edges: Any, vertices: int) -> Any:
-    """For each vertex the edges that hold it, a bit for each."""
-    found = np.zeros((vertices, (len(edges) + 63) >> 6), np.uint64)
+def bitmaps(edges: Uint64Array, vertices: int) -> Uint64Array:
+    """Give for each vertex the edges that have it, a bit for each: ``uint64[vertices, lanes]``, 64 edges to a lane.
+
+    ``edges``: ``uint64[edges, words]``.
+    """
+    hits = np.zeros((vertices, (len(edges) + 63) >> 6), np.uint64)
     for i in range(len(edges)):
         lane, bit = i >> 6, np.uint64(i & 63)
         for v in range(vertices):
-            found[v, lane] |= (edges[i, v >> 6] >> np.uint64(v & 63) & _1) << bit
-    return found
+            hits[v, lane] |= (edges[i, v >> 6] >> np.uint64(v & 63) & _1) << bit
+    return hits
 
 
 @njit(cache=True, nogil=True)
-def first_missed(edges: Any, first: int, chosen: Any) -> int:
-    """The first edge, from ``first`` on, that a set does not hit; -1 if it hits them all."""
+def first_missed(edges: Uint64Array, first: int, chosen: Uint64Array) -> int:
+    """Give the first edge, from ``first`` on, that a set does not hit; -1 if it hits them all.
+
+    ``edges``: ``uint64[edges, words]``. ``chosen``: ``uint64[words]``, the set.
+    """
     for i in range(first, len(edges)):
         hit = _0
         for w in range(len(chosen)):
@@ -51,15 +59,19 @@ def first_missed(edges: Any, first: int, chosen: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def missing(edges: Any, first: int, sets: Any, most: int, stop: Any) -> Any:
-    """Which sets miss an edge, from ``first`` on; those after ``most`` that do are not looked for, nor any once ``stop[0]`` is set."""
-    found, n, number = np.zeros(len(sets), np.bool_), 0, len(edges) - first
+def missing(edges: Uint64Array, first: int, sets: Uint64Array, limit: int, stop: Uint8Array) -> BoolArray:
+    """Say which sets miss an edge, from ``first`` on: ``bool[sets]``. Ends after ``limit`` such sets, and once
+    ``stop[0]`` is set.
+
+    ``edges``: ``uint64[edges, words]``. ``sets``: ``uint64[sets, words]``. ``stop``: ``uint8[1]``.
+    """
+    misses, n, new_edges = np.zeros(len(sets), np.bool_), 0, len(edges) - first
     if len(sets) < 64 * edges.shape[1]:  # they would not make up for bitmaps
         for s in range(len(sets)):
             if stop[0]:
                 break
-            found[s] = first_missed(edges, first, sets[s]) >= 0
-        return found
+            misses[s] = first_missed(edges, first, sets[s]) >= 0
+        return misses
     hits = bitmaps(edges[first:], 64 * edges.shape[1])
     lanes = hits.shape[1]
     seen = np.empty(BLOCK, np.uint64)
@@ -77,30 +89,44 @@ def missing(edges: Any, first: int, sets: Any, most: int, stop: Any) -> Any:
                     bits &= bits - _1
                     for lane in range(end - start):
                         seen[lane] |= hits[v, start + lane]
-            if end == lanes and number & 63:  # what is no edge is not missed
-                seen[end - start - 1] |= ~_0 << np.uint64(number & 63)
+            if end == lanes and new_edges & 63:  # what is no edge is not missed
+                seen[end - start - 1] |= ~_0 << np.uint64(new_edges & 63)
             every = ~_0
             for lane in range(end - start):
                 every &= seen[lane]
             if every != ~_0:
-                found[s] = True
+                misses[s] = True
                 break
-        if found[s]:
+        if misses[s]:
             n += 1
-            if n > most:
+            if n > limit:
                 break
-    return found
+    return misses
 
 
 @njit(cache=True, nogil=True)
-def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden: Any, most: int, stop: Any) -> Any:
-    """What comes of sets that hit the first ``known`` edges and are minimal there: the minimal hitting sets of all edges, and how many
-    sets had to be looked at; more than ``most`` mean that it was given up. ``hits`` are the bitmaps of the edges, or, where few sets do not
-    make up for them, have no bits; ``order`` is that of the vertices in which neighbouring sets begin alike.
-    Once ``stop[0]`` is set, the result is not all."""
+def extended(
+    hits: Uint64Array,
+    order: Int64Array,
+    edges: Uint64Array,
+    known: int,
+    sets: Uint64Array,
+    forbidden: Uint64Array,
+    limit: int,
+    stop: Uint8Array,
+) -> Any:
+    """Extend sets that are minimal hitting sets of the first ``known`` edges to those of all edges.
+
+    ``hits``: ``uint64[vertices, lanes]``, the bitmaps of the edges; without lanes where few sets do not make up for
+    them. ``order``: ``int64[vertices]``, in which neighbouring sets begin alike. ``edges``: ``uint64[edges, words]``.
+    ``sets``: ``uint64[sets, words]``. ``forbidden``: ``uint64[forbidden, words]``. ``stop``: ``uint8[1]``. Returns the
+    sets (``uint64[n, words]``) and how many had to be looked at; if these are more than ``limit``, or ``stop[0]`` is
+    set, the result is not all.
+    """
     words, nodes, n = edges.shape[1], 0, 0
     out = np.empty((64, words), np.uint64)
-    stack, notes, top = np.empty((64, words), np.uint64), np.empty((64, 2), np.int64), 0  # notes: the edge that is missed, the vertex added
+    # notes: the edge that is missed, the vertex added
+    stack, notes, top = np.empty((64, words), np.uint64), np.empty((64, 2), np.int64), 0
     path, depth = np.empty(len(order), np.int64), 0
     once, twice = np.zeros((16, hits.shape[1]), np.uint64), np.zeros((16, hits.shape[1]), np.uint64)
     critical = np.empty((len(edges) + 63) >> 6, np.uint64)
@@ -132,7 +158,7 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
                 n += 1
                 continue
             nodes += 1
-            if nodes > most or stop[0]:
+            if nodes > limit or stop[0]:
                 return out[:n], nodes
             for w in range(words):
                 left[w] = edges[stage, w]
@@ -151,14 +177,14 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
                 _look_once(edges, chosen, stage, critical)
             _drop_vital(edges, chosen, critical[: (stage + 63) >> 6], common, alive, left)
             for v in range(len(hits)):
-                place, bit = v >> 6, _1 << np.uint64(v & 63)
-                if left[place] & bit == _0:
+                word, bit = v >> 6, _1 << np.uint64(v & 63)
+                if left[word] & bit == _0:
                     continue
                 if top == len(stack):
                     stack, notes = _longer(stack), _longer(notes)
                 for w in range(words):
                     stack[top, w] = chosen[w]
-                stack[top, place] |= bit
+                stack[top, word] |= bit
                 notes[top, 1] = v
                 if hits.shape[1]:
                     notes[top, 0] = _next_missed(once[depth], hits[v], stage + 1, len(edges))
@@ -169,9 +195,16 @@ def extended(hits: Any, order: Any, edges: Any, known: int, sets: Any, forbidden
 
 
 @njit(cache=True, nogil=True)
-def _walk(hits: Any, order: Any, chosen: Any, path: Any, depth: int, once: Any, twice: Any) -> int:
-    """Brings the bitmaps of a path to a set: level d tells which edges the first d vertices of it hit, and hit twice. Levels that the last
-    set has left are used again. How long the path is."""
+def _walk(
+    hits: Uint64Array, order: Int64Array, chosen: Uint64Array, path: Int64Array, depth: int, once: Uint64Array, twice: Uint64Array
+) -> int:
+    """Make the bitmaps of the path to a set, and count its vertices. Levels that it shares with the path before are not
+    made again.
+
+    ``hits``: ``uint64[vertices, lanes]``. ``order``: ``int64[vertices]``. ``chosen``: ``uint64[words]``, the set.
+    ``path``: ``int64[vertices]``, written, of which ``depth`` vertices were in use. ``once``, ``twice``:
+    ``uint64[levels, lanes]``, written: which edges the first vertices of the path hit at least once and at least twice.
+    """
     d, same = 0, True
     for v in order:
         if chosen[v >> 6] >> np.uint64(v & 63) & _1 == _0:
@@ -185,7 +218,11 @@ def _walk(hits: Any, order: Any, chosen: Any, path: Any, depth: int, once: Any, 
 
 
 @njit(cache=True, nogil=True)
-def _step(hit: Any, once: Any, twice: Any, level: int) -> None:
+def _step(hit: Uint64Array, once: Uint64Array, twice: Uint64Array, level: int) -> None:
+    """Make the level after ``level`` from the edges of one more vertex.
+
+    ``hit``: ``uint64[lanes]``. ``once``, ``twice``: ``uint64[levels, lanes]``, written.
+    """
     for lane in range(len(hit)):
         seen = once[level, lane]
         twice[level + 1, lane] = twice[level, lane] | seen & hit[lane]
@@ -193,21 +230,25 @@ def _step(hit: Any, once: Any, twice: Any, level: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _next_missed(hit: Any, more: Any, first: int, edges: int) -> int:
-    """As :func:`first_missed`, from two bitmaps of what is hit: all edges before ``first`` are."""
+def _next_missed(hit: Uint64Array, more: Uint64Array, first: int, edges: int) -> int:
+    """Find the first edge that is in none of two bitmaps (``hit``, ``more``: ``uint64[lanes]``), or -1; those before
+    ``first`` are."""
     lane = first >> 6
     while lane << 6 < edges:
         missed = ~(hit[lane] | more[lane])
         if missed != _0:
-            found = (lane << 6) + _lowest(missed)
-            return found if found < edges else -1
+            edge = (lane << 6) + _lowest(missed)
+            return edge if edge < edges else -1
         lane += 1
     return -1
 
 
 @njit(cache=True, nogil=True)
-def _critical(once: Any, twice: Any, stage: int, out: Any) -> None:
-    """The edges before ``stage`` that are hit in one vertex only, as a bitmap."""
+def _critical(once: Uint64Array, twice: Uint64Array, stage: int, out: Uint64Array) -> None:
+    """Write the edges before ``stage`` that are hit in one vertex only to ``out``, as a bitmap.
+
+    ``once``, ``twice``, ``out`` (written): ``uint64[lanes]``.
+    """
     lanes = (stage + 63) >> 6
     for lane in range(lanes):
         out[lane] = once[lane] & ~twice[lane]
@@ -216,8 +257,11 @@ def _critical(once: Any, twice: Any, stage: int, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _look_once(edges: Any, chosen: Any, stage: int, out: Any) -> None:
-    """The same from the edges themselves."""
+def _look_once(edges: Uint64Array, chosen: Uint64Array, stage: int, out: Uint64Array) -> None:
+    """Do as :func:`_critical` from the edges themselves.
+
+    ``edges``: ``uint64[edges, words]``. ``chosen``: ``uint64[words]``. ``out``: ``uint64[lanes]``, written.
+    """
     for lane in range((stage + 63) >> 6):
         out[lane] = _0
     for i in range(stage):
@@ -226,10 +270,15 @@ def _look_once(edges: Any, chosen: Any, stage: int, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _drop_vital(edges: Any, chosen: Any, critical: Any, common: Any, alive: Any, left: Any) -> None:
-    """Drops from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be needed.
+def _drop_vital(
+    edges: Uint64Array, chosen: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: Uint64Array, left: Uint64Array
+) -> None:
+    """Drop from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be
+    needed.
 
-    ``alive`` are the vertices of the set whose critical edges still have such a vertex in common.
+    ``edges``: ``uint64[edges, words]``. ``chosen``: ``uint64[words]``, the set. ``critical``: ``uint64[lanes]``.
+    ``left``: ``uint64[words]``, written. Scratch space: ``common``, ``uint64[vertices, words]``, and ``alive``,
+    ``uint64[words]``, the vertices of the set whose critical edges still have a vertex in common.
     """
     words = len(chosen)
     for w in range(words):
@@ -250,8 +299,9 @@ def _drop_vital(edges: Any, chosen: Any, critical: Any, common: Any, alive: Any,
 
 
 @njit(cache=True, nogil=True)
-def _share(edges: Any, critical: Any, common: Any, alive: Any) -> None:
-    """Takes from what the critical edges of each vertex have in common what they have not."""
+def _share(edges: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: Uint64Array) -> None:
+    """Intersect the critical edges of each vertex. Arrays as in :func:`_drop_vital`; ``common`` and ``alive`` are
+    written."""
     words = len(alive)
     for lane in range(len(critical)):
         bits = critical[lane]
@@ -271,8 +321,9 @@ def _share(edges: Any, critical: Any, common: Any, alive: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _share_narrow(edges: Any, critical: Any, common: Any, alive: Any) -> Any:
-    """The same for sets of one word, in half the time; what is alive then."""
+def _share_narrow(edges: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: np.uint64) -> np.uint64:
+    """Do as :func:`_share` for sets of one word, in half the time, and give what is alive then. ``common`` is
+    written."""
     for lane in range(len(critical)):
         bits = critical[lane]
         while bits != _0:
@@ -289,6 +340,7 @@ def _share_narrow(edges: Any, critical: Any, common: Any, alive: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _longer(lines: Any) -> Any:
+    """Copy the rows of a matrix (``lines``, of any type) to one with twice as many rows."""
     longer = np.empty((2 * len(lines), lines.shape[1]), lines.dtype)
     for i in range(len(lines)):
         for w in range(lines.shape[1]):

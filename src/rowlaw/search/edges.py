@@ -1,23 +1,27 @@
-"""Hypergraphs over any number of vertices: one step of the search, fewer edges. Sets are rows of words."""
+"""Hypergraphs over any number of vertices: one step of the search, fewer edges.
+
+A set is a row of words (``uint64[words]``): vertex ``v`` is bit ``v % 64`` of word ``v // 64``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from rowlaw.kernels.arrays import Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.hitting_state import count
+from rowlaw.search.state import count
 
 _0, _1, _ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
-def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: Any) -> int:
-    """One step of the list search on sets of any number of words: ``children[i]`` is a branch ``(chosen, candidates)``.
+def split(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, forbidden: Uint64Array, children: Uint64Array) -> int:
+    """Make one step of the list search on sets of any number of words. ``O(edges)``.
 
-    Returns how many; -1 if ``chosen`` itself is a minimal hitting set. ``O(edges)``. If dropping candidates brings their
-    number to 64 or less, the only child is the branch with the candidates that are left.
+    ``edges``: ``uint64[edges, words]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``forbidden``:
+    ``uint64[forbidden, words]``. ``children``: ``uint64[64 * words, 2, words]``, written: the chosen vertices and the
+    candidates of smaller branches. Returns how many these are; -1 if ``chosen`` itself is a minimal hitting set. If
+    dropping candidates leaves at most 64, the only child is the branch with the candidates that are left.
     """
     words = edges.shape[1]
     common = np.full((64 * words, words), _ALL)
@@ -66,19 +70,20 @@ def split(edges: Any, chosen: Any, candidates: Any, forbidden: Any, children: An
     for w in range(words):
         rest[w] = left[w] & ~edges[best, w]
     for v in range(64 * words):
-        bit, place = _1 << np.uint64(v & 63), v >> 6
-        if edges[best, place] & left[place] & bit != _0:
+        bit, word = _1 << np.uint64(v & 63), v >> 6
+        if edges[best, word] & left[word] & bit != _0:
             for w in range(words):
                 children[n, 0, w], children[n, 1, w] = chosen[w], rest[w]
-            children[n, 0, place] |= bit
-            rest[place] |= bit
+            children[n, 0, word] |= bit
+            rest[word] |= bit
             n += 1
     return n
 
 
 @njit(cache=True, nogil=True)
-def only_hit(edge: Any, chosen: Any) -> int:
-    """The one chosen vertex of an edge; -1 if there is none, -2 if there are several."""
+def only_hit(edge: Uint64Array, chosen: Uint64Array) -> int:
+    """Give the one vertex that ``edge`` and ``chosen`` (both ``uint64[words]``) share; -1 if there is none, -2 if there
+    are several."""
     v = -1
     for w in range(len(chosen)):
         h = edge[w] & chosen[w]
@@ -90,8 +95,12 @@ def only_hit(edge: Any, chosen: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
-    """Drops candidates that would complete a forbidden set; whether none is complete already."""
+def forbid(forbidden: Uint64Array, chosen: Uint64Array, left: Uint64Array) -> bool:
+    """Drop candidates that would complete a forbidden set; whether none is complete already.
+
+    ``forbidden``: ``uint64[forbidden, words]``. ``chosen``: ``uint64[words]``. ``left``: ``uint64[words]``, the
+    candidates, written.
+    """
     words = len(chosen)
     for i in range(len(forbidden)):
         missing, last = 0, -1
@@ -108,28 +117,35 @@ def forbid(forbidden: Any, chosen: Any, left: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def first_hit(edges: Any, sets: Any, times: int) -> Any:
-    """For each set the first edge that it hits so many times, or -1."""
-    found = np.full(len(sets), -1)
+def first_hit(edges: Uint64Array, sets: Uint64Array, times: int) -> Int64Array:
+    """Give for each set the first edge that it hits so many times, or -1: ``int64[sets]``.
+
+    ``edges``: ``uint64[edges, words]``. ``sets``: ``uint64[sets, words]``.
+    """
+    first = np.full(len(sets), -1)
     for s in range(len(sets)):
         for i in range(len(edges)):
             hits = 0
             for w in range(edges.shape[1]):
                 hits += count(edges[i, w] & sets[s, w])
             if hits == times:
-                found[s] = i
+                first[s] = i
                 break
-    return found
+    return first
 
 
 @njit(cache=True, nogil=True)
-def drop_supersets(edges: Any, sizes: Any, most: int) -> int:
-    """Keeps, in front, the edges that hold no other one. ``edges`` come by size and differ; ``most`` comparisons are made, at most."""
+def drop_supersets(edges: Uint64Array, sizes: Int64Array, limit: int) -> int:
+    """Move the edges that contain no other edge to the front, and count them. At most ``limit`` comparisons are made.
+
+    ``edges``: ``uint64[edges, words]``, by size and without repeats, written. ``sizes``: ``int64[edges]``, their
+    vertices, written.
+    """
     words = edges.shape[1]
     kept, work = 0, 0
     for i in range(len(edges)):
         keep = True
-        if work < most:
+        if work < limit:
             for k in range(kept):
                 if sizes[k] >= sizes[i]:
                     break
