@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rowlaw.errors import RowlawError
-from rowlaw.storage.batch import read_batch
 from rowlaw.relation import encode
 from rowlaw.source import open_source
 from rowlaw.source.read import read_source
 from rowlaw.source.types import storage_type
 from rowlaw.spark.jobs import frame_of
 from rowlaw.spark.session import session as any_session
+from rowlaw.storage.batch import read_batch
 from rowlaw.streams.guard import HistoryGuard
 from rowlaw.streams.outcome import Guarded
 from rowlaw.streams.query import guard_of

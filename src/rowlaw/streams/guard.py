@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from rowlaw.engine.spark.limits import SparkLimits, limits_of
 from rowlaw.errors import RowlawError, nearest
-from rowlaw.maintain.steps import step
 from rowlaw.rules import RuleSet
 from rowlaw.source.row_ids import RowId
 from rowlaw.spark.jobs import described
+from rowlaw.storage.arrays import step
 from rowlaw.streams.deciding import Decision, decide
 from rowlaw.streams.log import Log, Record, sync
 from rowlaw.streams.names import file_name
