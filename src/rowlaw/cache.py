@@ -14,7 +14,8 @@ from pathlib import Path
 
 
 def cache_dir() -> Path:
-    """The cache folder, made if missing; a private folder under the temporary one when the home cannot be written.
+    """Return the cache folder, made if missing; a private folder under the temporary one when the home cannot be
+    written.
 
     >>> cache_dir().is_dir()
     True

@@ -49,7 +49,7 @@ class Deadline(Stop):
 
     @staticmethod
     def after(seconds: float | None) -> Deadline:
-        """The deadline of a run that is to take no more than so many seconds, ranking and writing included."""
+        """Return the deadline of a run that is to take no more than so many seconds, ranking and writing included."""
         if seconds is not None and not seconds >= 0:
             raise RowlawError("BAD_OPTION", option="time_limit", value=seconds, problem="seconds, 0 or more")
         if seconds is None:
@@ -80,14 +80,14 @@ class Deadline(Stop):
         return self.passed
 
     def request(self) -> None:
-        """It is time to stop, whatever the clock says."""
+        """Stop now, whatever the clock says."""
         self.stopped = True
         super().request()
         for part in list(self._parts):
             part.request()
 
     def stop(self, cause: str) -> None:
-        """It is time to stop for another reason, unless it is already."""
+        """Stop for another reason, unless it is time to stop already."""
         if not self.passed:
             self.cause = cause
             self.request()
@@ -98,7 +98,7 @@ class Deadline(Stop):
         return 0.0 if self.stopped else max(0.0, self.moment - time.monotonic())
 
     def part(self, share: float) -> Deadline:
-        """A deadline of its own, for a piece of work that is to take no more than a share of the time left."""
+        """Return a deadline of its own, for a piece of work that is to take no more than a share of the time left."""
         part = Deadline(time.monotonic() + share * self.left) if self.moment < math.inf or self.stopped else Deadline()
         self._parts.add(part)
         return part
@@ -108,8 +108,8 @@ class Deadline(Stop):
         return min(rules, LATE_RULES) if self.stopped else rules
 
     def made(self, share: float, items: Sequence[T], make: Callable[[Sequence[T]], Iterable[R]], portion: int = 256) -> tuple[list[R], int]:
-        """What ``make`` gives for the items, a portion at a time, within a share of the time left; and how many items
-        that was.
+        """Return what ``make`` gives for the items, a portion at a time, within a share of the time left; and how many
+        items that was.
 
         The first portion is always made: there is something to show for the time taken.
         """
@@ -166,7 +166,7 @@ class Deadline(Stop):
 
 
 def _resumed(seconds: float | None) -> Deadline:
-    """A deadline in another process, where clocks are others; its kernels hear it as well."""
+    """Return a deadline in another process, where clocks are others; its kernels hear it as well."""
     deadline = Deadline() if seconds is None else Deadline(time.monotonic() + seconds)
     if seconds is not None and seconds < threading.TIMEOUT_MAX:
         known = weakref.ref(deadline)

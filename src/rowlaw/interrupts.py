@@ -31,7 +31,7 @@ def press() -> bool:
 
 
 def first() -> bool:
-    """A listener that takes the first Ctrl-C of the process, and does nothing: what it could stop is as good as
+    """Return a listener that takes the first Ctrl-C of the process, and does nothing: what it could stop is as good as
     done."""
     return _presses == 1
 

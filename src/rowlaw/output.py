@@ -99,7 +99,7 @@ def discard_drafts() -> None:
 
 
 def check_place(path: str | os.PathLike[str]) -> str:
-    """Where a file of this name will lie, if one can: a long run asks before it begins."""
+    """Return where a file of this name will lie, if one can: a long run asks before it begins."""
     shown, target = os.fspath(path), os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(target)):
         raise RowlawError("NO_SUCH_FILE", path=os.path.dirname(shown), hint="; create the folder first")

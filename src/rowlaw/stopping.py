@@ -29,7 +29,7 @@ class Stop:
         self.flag = np.zeros(1, np.uint8)  # 1: end. Shared with kernels, which only read it
 
     def __call__(self) -> bool:
-        """Whether to end."""
+        """Return whether to end."""
         return bool(self.flag[0])
 
     def request(self) -> None:

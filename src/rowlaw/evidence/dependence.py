@@ -87,8 +87,8 @@ class Sample:
         return Sample(names, codes)
 
     def measure(self, left: tuple[int, ...], rights: Sequence[int] | None = None) -> Iterator[Dependence]:
-        """What some columns determine: first whether they are a key, then each of the other columns (of ``rights``, if
-        given)."""
+        """Return what some columns determine: first whether they are a key, then each of the other columns (of
+        ``rights``, if given)."""
         groups, number = self.groups(left)
         order = np.empty(int(np.count_nonzero(groups >= 0)), np.int32)
         starts = np.empty(number + 1, np.int64)
@@ -112,7 +112,7 @@ class Sample:
                 yield Dependence(told, self.names[right], removed / size, mu, size / held, *shares)
 
     def groups(self, left: tuple[int, ...]) -> tuple[np.ndarray, int]:
-        """The group of each row by some columns, -1 if one of them is null, and how many groups there are."""
+        """Return the group of each row by some columns, -1 if one of them is null, and how many groups there are."""
         found = self.codes[left[0]].astype(np.int64)
         for c in left[1:]:
             column = self.codes[c]
@@ -132,7 +132,7 @@ class Sample:
         return max(0.0, 1 - (1 - squares / size) / (1 - by_chance) * (size - 1) / (size - held))
 
     def _collisions(self, left: tuple[int, ...], starts: np.ndarray) -> float:
-        """One minus the pairs that agree on all the columns, as a share of those that would by chance."""
+        """Return one minus the pairs that agree on all the columns, as a share of those that would by chance."""
         sizes = np.diff(starts).astype(np.float64)
         expected = float(sizes.sum()) ** 2
         if len(left) == 1:  # as if each value were as frequent as any other

@@ -31,7 +31,7 @@ MINIMISING = 0.3  # of the time left, for leaving out difference sets that are n
 
 
 def fold(relation: Relation, columns: Sequence[str] | None = None) -> Folded:
-    """The distinct rows, over some columns, and how often each occurs."""
+    """Return the distinct rows, over some columns, and how often each occurs."""
     return fold_slots(Slots.same_column(relation, columns=columns))
 
 
@@ -106,7 +106,7 @@ class Differences:
         self.sets, self.facts = sets[:kept], facts[:kept]
 
     def edges(self, target: Target) -> np.ndarray:
-        """The minimal edges for a target, as words; different from each other."""
+        """Return the minimal edges for a target, as words; different from each other."""
         a, b = target.left, target.right
         if a < 0:
             return self.sets[self.facts[:, 0] != 0]

@@ -79,7 +79,7 @@ class Errors:
         return made, [np.searchsorted(rows, some) for some in self.partners], np.searchsorted(rows, self.rows)
 
     def edges(self, slots: Slots, edges_of: EdgesOf, *, before: bool = False, stop: Stop = NEVER) -> Edges:
-        """What the changed rows (``before``: the rows before the change) say beside their partners, in both
+        """Return what the changed rows (``before``: the rows before the change) say beside their partners, in both
         directions."""
         small, partners, own = self._small
         over = slots.over(small)
@@ -131,8 +131,8 @@ def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int 
 
 
 def _other(relation: Relation, column: int, row: int, scanned: np.ndarray, random: np.random.Generator) -> int:
-    """The code that another row has in a column and that is not this row's; any other value where nearly all rows have
-    the same."""
+    """Return the code that another row has in a column and that is not this row's; any other value where nearly all
+    rows have the same."""
     codes = relation.matrix[column]
     found = codes[random.choice(scanned, TRIES)]
     found = found[(found >= 0) & (found != codes[row])]
@@ -152,7 +152,7 @@ def _partners(
     random: np.random.Generator,
     stop: Stop,
 ) -> list[np.ndarray]:
-    """The unchanged rows to compare each error with."""
+    """Return the unchanged rows to compare each error with."""
     if relation.rows <= ALL_ROWS:
         return [np.arange(relation.rows)] * len(rows)
     some = np.sort(random.choice(scanned, min(RANDOM_ROWS, len(scanned)), replace=False))
@@ -171,7 +171,7 @@ def _partners(
 
 
 def _rarity(codes: np.ndarray) -> float:
-    """How much it says that two rows agree on a column: the negative logarithm of how often two rows do."""
+    """Return how much it says that two rows agree on a column: the negative logarithm of how often two rows do."""
     often = np.bincount(codes[codes >= 0]).astype(np.float64)
     rows = len(codes)
     return float(-np.log(max(float(often @ often) / rows**2, 1.0 / rows**2)))

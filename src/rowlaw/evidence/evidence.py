@@ -24,7 +24,7 @@ class EvidenceSet:
 
     @staticmethod
     def of(signatures: np.ndarray, counts: np.ndarray) -> EvidenceSet:
-        """The evidence of signatures in any order, equal ones added up. ``O(k log k)``."""
+        """Return the evidence of signatures in any order, equal ones added up. ``O(k log k)``."""
         if not len(signatures):
             return EvidenceSet(_frozen(np.zeros((0, signatures.shape[1]), np.uint64)), _frozen(np.zeros(0, np.int64)))
         words = signatures.shape[1]
@@ -37,7 +37,7 @@ class EvidenceSet:
 
     @staticmethod
     def merge(sets: Sequence[EvidenceSet]) -> EvidenceSet:
-        """What several disjoint sets of pairs say together."""
+        """Return what several disjoint sets of pairs say together."""
         if len(sets) == 1:
             return sets[0]
         return EvidenceSet.of(np.concatenate([e.signatures for e in sets]), np.concatenate([e.counts for e in sets]))

@@ -71,7 +71,7 @@ class Packed:
         return found
 
     def field(self, slot: int) -> tuple[int, np.uint64, np.uint64]:
-        """Word, shift and mask of a slot's code, as ``s``."""
+        """Return word, shift and mask of a slot's code, as ``s``."""
         bits = int(self.guard[slot] - self.shift[slot])
         return int(self.word[slot]), np.uint64(self.shift[slot]), np.uint64((1 << bits) - 1)
 
@@ -80,7 +80,7 @@ class Packed:
         return self.matrix[:, word] >> shift & mask
 
     def signatures(self, keys: np.ndarray) -> np.ndarray:
-        """The signatures that keys of pairs stand for."""
+        """Return the signatures that keys of pairs stand for."""
         found = np.empty((len(keys), self.slots.words), np.uint64)
         sampling.signatures_from(keys, self.word, self.guard, self.slots.ordered, self.nullable, found)
         return found

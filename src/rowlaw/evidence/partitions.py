@@ -25,7 +25,7 @@ ALL_GROUPS = 1 << 31
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The columns of a set, ascending.
+    """Return the columns of a set, ascending.
 
     >>> list(bits(0b1101))
     [0, 2, 3]
@@ -46,7 +46,7 @@ class Candidates:
     orders: np.ndarray
 
     def kept(self, answers: Answers) -> Candidates:
-        """Those that are not broken."""
+        """Return those that are not broken."""
         return Candidates(self.context, self.constants[answers.constants != kernels.BROKEN], self.orders[answers.orders != kernels.BROKEN])
 
     def __len__(self) -> int:
@@ -83,12 +83,12 @@ class Rows:
 
     @staticmethod
     def whole(relation: Relation, nulls: Nulls) -> Rows:
-        """All rows of a relation."""
+        """Return all rows of a relation."""
         return Rows(_read_only(np.asarray(relation.matrix)), [c.distinct + 1 for c in relation.columns], nulls == "unknown")
 
     @staticmethod
     def some(relation: Relation, nulls: Nulls, rows: np.ndarray) -> Rows:
-        """Some rows, with codes of their own, as dense as theirs."""
+        """Return some rows, with codes of their own, as dense as theirs."""
         codes = np.empty((len(relation.columns), len(rows)), np.int32)
         widths = []
         for i in range(len(relation.columns)):
@@ -103,7 +103,7 @@ class Rows:
         return int(self.codes.shape[1])
 
     def partition(self, context: int) -> Partition:
-        """The stripped partition of a context, from that of the smallest parent at hand."""
+        """Return the stripped partition of a context, from that of the smallest parent at hand."""
         found = self._kept.get(context)
         if found is None:
             if not context:
@@ -118,8 +118,8 @@ class Rows:
         return found
 
     def _parent(self, context: int) -> tuple[int, Partition]:
-        """The context without one column: the cached one with fewest rows, else without its first, which its neighbours
-        share."""
+        """Return the context without one column: the cached one with fewest rows, else without its first, which its
+        neighbours share."""
         cached = [(c, p) for c in bits(context) if (p := self._kept.get(context ^ (1 << c))) is not None]
         if cached:
             return min(cached, key=lambda found: len(found[1].rows))
@@ -133,8 +133,8 @@ class Rows:
                 self._sorted.add(column)
 
     def check(self, asked: Candidates, most: int = 0) -> Answers:
-        """Whether each candidate holds, and with ``most`` the rows of up to so many pairs that break each, those that
-        agree most first."""
+        """Return whether each candidate holds, and with ``most`` the rows of up to so many pairs that break each, those
+        that agree most first."""
         constants = np.full(len(asked.constants), kernels.HOLDS_FULLY, np.uint8)
         orders = np.full(len(asked.orders), kernels.HOLDS, np.uint8)
         groups = self.partition(asked.context)
@@ -201,18 +201,18 @@ class GrowingSample:
         return len(self._rows) == self._relation.rows
 
     def on_sample(self, deadline: Deadline) -> Checking:
-        """What checks candidates on the sample."""
+        """Return what checks candidates on the sample."""
         return Checking(self._some, deadline)
 
     def on_all(self, deadline: Deadline, pairs: int, *, elsewhere: bool) -> Checking:
-        """What checks candidates on all rows and gives up to ``pairs`` pairs that break each; ``elsewhere``: in other
-        processes."""
+        """Return what checks candidates on all rows and gives up to ``pairs`` pairs that break each; ``elsewhere``: in
+        other processes."""
         if elsewhere:
             return Checking(None, None, self._relation, self._nulls, pairs)
         return Checking(self._all, deadline, most=pairs)
 
     def grow(self, answers: Sequence[Answers]) -> None:
-        """Rows that break something join the sample."""
+        """Add rows that break something to the sample."""
         rows = np.unique(np.concatenate((self._rows, *(answer.breaking for answer in answers)))).astype(np.int32)
         if len(rows) > len(self._rows):
             self._rows = rows

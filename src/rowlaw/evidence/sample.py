@@ -128,7 +128,7 @@ class Sampler:
             self.focused(stop, batch=len(self._rows))
 
     def random(self, stop: Callable[[], bool] | None = None) -> float:
-        """Random partners for each row, as many as the options say; gives the efficiency.
+        """Compare each row with random partners, as many as the options say, and return the efficiency.
 
         All rows are shuffled once, and partners are at random distances: then memory is read in order.
         """
@@ -142,7 +142,7 @@ class Sampler:
         return _efficiency(found)
 
     def neighbouring(self, stop: Callable[[], bool] | None = None) -> None:
-        """Neighbours in sorted orders, until a round through all columns yields too little.
+        """Compare neighbours in sorted orders, until a round through all columns yields too little.
 
         Each step sorts by one more column and keeps the order within equal values, so rows stand in lexicographic order
         of the columns of all steps, the last one first. A step takes the column that followed the one before it least
@@ -165,8 +165,8 @@ class Sampler:
                 return
 
     def focused(self, stop: Callable[[], bool] | None = None, batch: int = BATCH) -> None:
-        """Random partners by column and strategy; those that yield most go on, those that yield too little are given
-        up.
+        """Compare rows with random partners by column and strategy; those that yield most go on, those that yield too
+        little are given up.
 
         ``batch``: rows that are given a partner before a focus is judged; of more rows, random ones.
         """
@@ -192,7 +192,7 @@ class Sampler:
         return _efficiency([self._compare(self._packed.matrix, s_rows, t_rows)])
 
     def _clusters(self, slot: int) -> np.ndarray:
-        """Where each value of a slot's column begins in its order."""
+        """Return where each value of a slot's column begins in its order."""
         if slot not in self._starts:
             counts = np.bincount(self._packed.values(slot).astype(np.int64))
             self._starts[slot] = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
@@ -216,7 +216,7 @@ class Sampler:
         self._found, self._used = sampling.note(self._found, self._used, np.ascontiguousarray(signatures), *self._mirror, np.uint64(mark))
 
     def _fresh(self) -> np.ndarray:
-        """The signatures that are new, which then are known."""
+        """Return the signatures that are new, which then are known."""
         signatures, marks = kernels.entries(self._found, self._used)
         self._found[:, -1] *= np.uint64(2)
         self._found[:, -1] = np.minimum(self._found[:, -1], np.uint64(2))
@@ -224,5 +224,5 @@ class Sampler:
 
 
 def _efficiency(found: list[tuple[int, int]]) -> float:
-    """New evidences for each pair compared."""
+    """Return new evidences for each pair compared."""
     return sum(new for new, _ in found) / max(1, sum(compared for _, compared in found))

@@ -53,14 +53,15 @@ class Slots:
 
     @staticmethod
     def same_column(relation: Relation, nulls: Nulls = "unknown", columns: Sequence[str] | None = None) -> Slots:
-        """A slot for each column, by order where the type has one."""
+        """Return a slot for each column, by order where the type has one."""
         names = columns if columns is not None else [c.name for c in relation.columns]
         kinds = relation.types
         return Slots(relation, tuple(Slot(Column("s", n), Column("t", n), kinds[n] in ORDERED_TYPES) for n in names), nulls)
 
     @staticmethod
     def of_predicates(relation: Relation, predicates: Iterable[Predicate], nulls: Nulls = "unknown") -> Slots:
-        """A slot for each pair of operands among the predicates, by order where one of its operators needs it."""
+        """Return a slot for each pair of operands among the predicates, by order where one of its operators needs
+        it."""
         ordered: dict[tuple[Column, Operand], bool] = {}
         for p in predicates:
             ordered[p.left, p.right] = ordered.get((p.left, p.right), False) or p.op.is_inequality
@@ -75,11 +76,11 @@ class Slots:
         return self.relation.rows
 
     def column(self, name: str) -> RelationColumn:
-        """The facts of a column."""
+        """Return the facts of a column."""
         return self.relation.column(name)
 
     def over(self, relation: Relation) -> Slots:
-        """The same slots over another relation: signatures say the same whatever rows they are taken from."""
+        """Return the same slots over another relation: signatures say the same whatever rows they are taken from."""
         return self if relation is self.relation else Slots(relation, self.slots, self.nulls)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -134,7 +135,7 @@ class Slots:
         return found, turned
 
     def reverse(self, signatures: np.ndarray) -> np.ndarray:
-        """The signatures of ``(t, s)``, given those of ``(s, t)``.
+        """Return the signatures of ``(t, s)``, given those of ``(s, t)``.
 
         >>> import pyarrow as pa
         >>> from rowlaw.relation import encode
@@ -157,7 +158,7 @@ class Slots:
         return found
 
     def outcomes(self, signatures: np.ndarray) -> np.ndarray:
-        """The code (:class:`rowlaw.rules.outcomes.Outcome`) of each slot, ``uint8[signatures, slots]``."""
+        """Return the code (:class:`rowlaw.rules.outcomes.Outcome`) of each slot, ``uint8[signatures, slots]``."""
         slot = np.arange(len(self.slots))
         shifts = (CODE_BITS * (slot % SLOTS)).astype(np.uint64)
         return (signatures[:, slot // SLOTS] >> shifts & np.uint64(CODE_MASK)).astype(np.uint8)
@@ -192,7 +193,7 @@ class _Columns:
         return self.place(name, lambda: self.scaled[name] if name in self.scaled else self.relation.codes(name))
 
     def outcome(self, slot: Slot) -> int:
-        """How the left operand compares with the right one in each row, encoded by
+        """Return how the left operand compares with the right one in each row, encoded by
         :data:`rowlaw.rules.outcomes.ROW`."""
 
         def make() -> np.ndarray:
@@ -217,8 +218,8 @@ class _Columns:
 
 
 def _common_scales(slots: Slots) -> dict[str, np.ndarray]:
-    """The codes of columns that are compared with other columns: those compared with each other, directly or not, share
-    a scale."""
+    """Return the codes of columns that are compared with other columns: those compared with each other, directly or
+    not, share a scale."""
     group: dict[str, frozenset[str]] = {}
     for slot in slots.slots:
         if isinstance(slot.right, Column) and slot.left.name != slot.right.name:

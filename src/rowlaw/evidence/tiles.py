@@ -37,7 +37,7 @@ def all_pairs(
     direct: int = kernels.DIRECT,
     stop: Stop = NEVER,
 ) -> EvidenceSet:
-    """What all ordered pairs of different rows say (of some rows, if given; each counts ``multiplicity`` times).
+    """Return what all ordered pairs of different rows say (of some rows, if given; each counts ``multiplicity`` times).
 
     >>> import pyarrow as pa
     >>> from rowlaw.relation import encode
@@ -82,8 +82,8 @@ def agreeing_pairs(
     tile: int = AGREEING_TILE,
     stop: Stop = NEVER,
 ) -> np.ndarray:
-    """The distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some that do
-    not.
+    """Return the distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some
+    that do not.
 
     Rows are laid out by the column. Small groups are walked pair by pair; otherwise tiles are compared with themselves
     and with those after them that share a value, so that every pair of equal values is in one of the pairs of tiles.
@@ -120,8 +120,8 @@ def agreeing_pairs(
 
 
 def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
-    """Distinct rows by a column and, as far as one key goes, by the columns of fewest values: tiles then have few
-    values."""
+    """Return distinct rows by a column and, as far as one key goes, by the columns of fewest values: tiles then have
+    few values."""
     by = slots.relation.codes(column)
     columns = [Sorted(by, int(by.max(initial=-1)) + 2)]
     for more in sorted((Sorted(c, int(c.max(initial=-1)) + 2) for c in slots.columns), key=lambda c: c.width):
@@ -132,7 +132,7 @@ def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
 
 
 def _sharing(codes: np.ndarray, tile: int) -> np.ndarray:
-    """The pairs of tiles that share a value, where rows are laid out by their codes."""
+    """Return the pairs of tiles that share a value, where rows are laid out by their codes."""
     begins = np.arange(0, len(codes), tile)
     low, high = codes[begins], codes[np.minimum(begins + tile, len(codes)) - 1]
     number = np.maximum(np.searchsorted(low, high, side="right") - np.arange(len(begins)), 1)
@@ -142,7 +142,7 @@ def _sharing(codes: np.ndarray, tile: int) -> np.ndarray:
 
 
 def fold(slots: Slots, some: np.ndarray | None = None, multiplicity: np.ndarray | None = None) -> Folded:
-    """The distinct rows of a relation (or some of it), over the columns in use, and how often each occurs.
+    """Return the distinct rows of a relation (or some of it), over the columns in use, and how often each occurs.
 
     Sorted by the columns of fewest values first; rows that occur once come before the others.
     """
@@ -167,7 +167,7 @@ def fold(slots: Slots, some: np.ndarray | None = None, multiplicity: np.ndarray 
 
 
 def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> np.ndarray:
-    """The signatures of given ordered pairs of rows, ``uint64[pairs, words]``. ``O(pairs * slots)``."""
+    """Return the signatures of given ordered pairs of rows, ``uint64[pairs, words]``. ``O(pairs * slots)``."""
     found = np.zeros((len(s_rows), slots.words), np.uint64)
     s_rows, t_rows = np.asarray(s_rows, np.int64), np.asarray(t_rows, np.int64)
     if len(found):
@@ -178,8 +178,8 @@ def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> n
 
 
 def evidence_of_violations(slots: Slots, pairs: Pairs) -> EvidenceSet:
-    """What violating pairs say, in both directions. A row that breaks a rule about single rows does so beside any other
-    row."""
+    """Return what violating pairs say, in both directions. A row that breaks a rule about single rows does so beside
+    any other row."""
     over = slots.over(pairs.relation)
     s, t = pairs.rows[:, 0], pairs.rows[:, 1]
     one_way = evidence_of_pairs(over, s, np.where(s == t, (s + 1) % max(1, pairs.relation.rows), t))
@@ -187,7 +187,8 @@ def evidence_of_violations(slots: Slots, pairs: Pairs) -> EvidenceSet:
 
 
 def random_evidence(slots: Slots, few_rows: int, pairs: int = RANDOM_PAIRS, seed: int = 0) -> EvidenceSet:
-    """What random pairs of rows say, in both directions; all pairs, where there are at most ``few_rows`` rows."""
+    """Return what random pairs of rows say, in both directions; all pairs, where there are at most ``few_rows``
+    rows."""
     if slots.rows <= few_rows:
         return all_pairs(slots)
     s, t = np.random.default_rng(seed).integers(0, slots.rows, (2, pairs))
@@ -200,7 +201,7 @@ def _both_ways(slots: Slots, one_way: np.ndarray) -> EvidenceSet:
 
 
 def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The codes of the given rows only: columns of ``s_rows``, then of ``t_rows``."""
+    """Return the codes of the given rows only: columns of ``s_rows``, then of ``t_rows``."""
     number = len(slots.columns)
     columns = np.empty((2 * number, len(s_rows)), np.int32)
     for i, codes in enumerate(slots.columns):

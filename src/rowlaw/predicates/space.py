@@ -74,7 +74,7 @@ class SpaceOptions:
         predicates: str | Predicate | Iterable[str | Predicate] | None = None,
         **others: Any,
     ) -> SpaceOptions:
-        """The options as a user spells them: operators and predicates as texts.
+        """Return the options as a user spells them: operators and predicates as texts.
 
         >>> options = SpaceOptions.of(predicates=["s.a < t.a", "s.b = t.b"])
         >>> options == SpaceOptions.of(**options.settings)
@@ -114,7 +114,7 @@ def read_predicates(predicates: str | Predicate | Iterable[str | Predicate] | No
 
 
 def predicate_space(statistics: Statistics, options: SpaceOptions | None = None) -> tuple[Predicate, ...]:
-    """The predicates of a table, closed under exchange of ``s`` and ``t``.
+    """Return the predicates of a table, closed under exchange of ``s`` and ``t``.
 
     >>> import pyarrow as pa
     >>> from rowlaw.engine.open import open_local
@@ -168,8 +168,8 @@ def predicate_space(statistics: Statistics, options: SpaceOptions | None = None)
 
 
 def _given_space(statistics: Statistics, predicates: Iterable[Parsed]) -> tuple[Predicate, ...]:
-    """The predicates that a user gave, each with its exchange of ``s`` and ``t``: rules are minimal only up to that
-    exchange."""
+    """Return the predicates that a user gave, each with its exchange of ``s`` and ``t``: rules are minimal only up to
+    that exchange."""
     types = {column.name: column.type for column in statistics.columns}
     bound = [bind_predicate(parsed, types) for parsed in predicates]
     return tuple(dict.fromkeys(both for p in bound for both in (p, p.exchanged)))
@@ -183,7 +183,7 @@ class _Pairs:
         self._mean = statistics.mean
 
     def share_enough(self, a: str, b: str, overlap: float | None) -> bool:
-        """Whether two columns share so many of their values: where one has far fewer of them, they cannot."""
+        """Return whether two columns share so many of their values: where one has far fewer of them, they cannot."""
         fewer, more = sorted((self._statistics.column(a).distinct, self._statistics.column(b).distinct))
         most = fewer / more if more else 0.0
         wanted = OVERLAP if overlap is None else overlap
@@ -193,7 +193,7 @@ class _Pairs:
         return shared >= wanted and (overlap is not None or round(shared * more) > FEW_SHARED)
 
     def near_means(self, a: str, b: str) -> bool:
-        """Whether the means of two number columns are within one order of magnitude: floats decide unless it is
+        """Return whether the means of two number columns are within one order of magnitude: floats decide unless it is
         close."""
         means = [self._mean(name, exact=False) for name in (a, b)]
         if any(mean is None for mean in means):
@@ -211,7 +211,8 @@ class _Pairs:
 
 
 def _literals(statistics: Statistics, name: str, share: float) -> list[Any]:
-    """The values that at least this share of the rows have, for use as literals (C-FASTDC's support threshold)."""
+    """Return the values that at least this share of the rows have, for use as literals (C-FASTDC's support
+    threshold)."""
     values = statistics.frequent_values(name, share)
     return [v for v in values if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > LONGEST)]
 
@@ -232,7 +233,7 @@ def operators(text: str) -> tuple[Op, ...]:
 
 
 def predicates_of(rules: Iterable[Rule]) -> Iterator[Predicate]:
-    """The predicates of all denial constraints that rules stand for."""
+    """Return the predicates of all denial constraints that rules stand for."""
     return (predicate for rule in rules for denial in rule.denials for predicate in denial.predicates)
 
 

@@ -42,7 +42,7 @@ def common_scale(*columns: pa.Array) -> list[np.ndarray]:
 
 
 def _merged(many: np.ndarray, few: np.ndarray) -> list[np.ndarray]:
-    """The same for two columns, by looking up the few values among the many.
+    """Compare two columns in the same way, by looking up the few values among the many.
 
     >>> [m.tolist() for m in _merged(np.array([1, 3, 5]), np.array([0, 3, 4, 9]))]
     [[1, 2, 4], [0, 2, 3, 5]]
@@ -58,7 +58,8 @@ def _merged(many: np.ndarray, few: np.ndarray) -> list[np.ndarray]:
 
 
 def _comparable(columns: Sequence[pa.Array]) -> list[np.ndarray]:
-    """Columns as NumPy arrays that compare exactly: of one native type where that loses nothing, else of objects."""
+    """Return columns as NumPy arrays that compare exactly: of one native type where that loses nothing, else of
+    objects."""
     native = [v for column in columns if (v := _native(column)) is not None]
     if len(native) == len(columns):
         if len({v.dtype for v in native}) == 1:
@@ -92,7 +93,7 @@ def _objects(values: pa.Array) -> np.ndarray:
 
 
 def position(values: pa.Array, value: Any) -> tuple[int, bool]:
-    """Where ``value`` stands among ordered values: the first place not below it, and whether it is there.
+    """Return where ``value`` stands among ordered values: the first place not below it, and whether it is there.
 
     >>> position(pa.array([1, 5]), 5), position(pa.array([1, 5]), Decimal("2.5"))
     ((1, True), (1, False))

@@ -49,7 +49,7 @@ def local_column(column: pa.ChunkedArray) -> LocalColumn:
 
 
 def ordered_column(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values of a column in order, and the code of each row (int32, -1 is null).
+    """Return the distinct values of a column in order, and the code of each row (int32, -1 is null).
 
     Numbers of which most are different are sorted at once: Arrow's hash table of a million of them takes 200 MB, their
     order 25.
@@ -63,7 +63,7 @@ def ordered_column(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
 
 
 def _mostly_different(column: pa.ChunkedArray) -> bool:
-    """Whether a column has numbers, dates or timestamps of which, by its first rows, few occur twice."""
+    """Return whether a column has numbers, dates or timestamps of which, by its first rows, few occur twice."""
     dtype = column.type
     fixed = pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_date32(dtype) or pa.types.is_timestamp(dtype)
     if not fixed or len(column) < FIRST_ROWS:
@@ -97,7 +97,7 @@ def _plain_floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _distinct(values: pa.Array, codes: np.ndarray) -> bool:
-    """Whether every value occurs once in the dictionary and at least once in the rows, as Parquet's own do."""
+    """Return whether every value occurs once in the dictionary and at least once in the rows, as Parquet's own do."""
     if pa.types.is_floating(values.type) or len(values) > len(codes):
         return False
     seen = np.zeros(len(values) + 1, bool)
@@ -146,7 +146,7 @@ def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool, *,
 
 
 def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values in order, and the rank of each given value (-1 for null). Values may repeat: "1" and
+    """Return the distinct values in order, and the rank of each given value (-1 for null). Values may repeat: "1" and
     "1.0"."""
     if pa.types.is_large_string(values.type):
         if values.null_count == 0:  # texts are distinct already

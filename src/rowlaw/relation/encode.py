@@ -105,7 +105,7 @@ def encode(
     folder: str | os.PathLike[str] | None = None,
     stop: Stop = NEVER,
 ) -> Relation:
-    """The encoded relation of a source.
+    """Return the encoded relation of a source.
 
     Files and frames in memory are encoded by the driver's threads; Spark frames and, on a cluster, large files by Spark
     tasks. ``folder`` is where the relation is kept; without one it is scratch that goes with the relation. Near-linear
@@ -157,7 +157,7 @@ class _ReadTask:
 
 
 def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop) -> list[list[_Part]]:
-    """The parts of each column, in the order of the splits."""
+    """Return the parts of each column, in the order of the splits."""
     splits = source.splits
     if isinstance(workers, SparkTasks):
         splits = tuple(
@@ -185,7 +185,8 @@ def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, sh
 
 
 def _column_groups(columns: tuple[str, ...], split: Split, splits: int, slots: int) -> Iterator[tuple[str, ...]]:
-    """A split's columns in as many groups as it takes to keep every slot busy, where reading a few costs no more."""
+    """Return a split's columns in as many groups as it takes to keep every slot busy, where reading a few costs no
+    more."""
     groups = min(len(columns), -(-TASKS_PER_SLOT * slots // splits)) if split.columnar else 1
     for group in range(groups):
         yield columns[group::groups]
@@ -227,7 +228,7 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _allocate(path: Path, size: int) -> None:
-    """A file of a size, with its room taken: a page of a mapped file that finds none would end the process."""
+    """Return a file of a size, with its room taken: a page of a mapped file that finds none would end the process."""
     with open(path, "wb") as file:
         file.truncate(size)
         if size and hasattr(os, "posix_fallocate"):
@@ -278,7 +279,7 @@ def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Pa
 
 
 def placed(error: RowlawError, source: Source) -> RowlawError:
-    """A value that does not have the type wanted, with the file and line it stands on."""
+    """Return a value that does not have the type wanted, with the file and line it stands on."""
     if error.condition != "BAD_VALUE":
         return error
     path, where = source.name, ""

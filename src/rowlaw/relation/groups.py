@@ -28,7 +28,7 @@ class Side:
 
     @staticmethod
     def whole(rows: np.ndarray) -> Side:
-        """All rows in one group."""
+        """Return all rows in one group."""
         return Side(rows, np.array([0, len(rows)], np.int64))
 
     def sorted_by(self, columns: Sequence[Sorted]) -> tuple[np.ndarray, np.ndarray]:
@@ -61,12 +61,12 @@ class Side:
         return len(self.starts) - 1
 
     def arranged(self, columns: Sequence[Sorted]) -> Side:
-        """The same groups, each laid out in order of the columns."""
+        """Return the same groups, each laid out in order of the columns."""
         return Side(self.rows[self.sorted_by(columns)[1]], self.starts)
 
     def laid_out(self, columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
-        """The same, and for each place its digit in the last column: read off the keys, which are in order, unlike the
-        rows."""
+        """Lay each group out in order of the columns, and return for each position its digit in the last column, read
+        off the keys: those are in order, unlike the rows."""
         keys, order = self.sorted_by(columns)
         side, last = Side(self.rows[order], self.starts), columns[-1]
         if span(self.groups, columns).bit_length() > KEY_BITS:
@@ -83,13 +83,13 @@ class Sorted:
     descending: bool = False
 
     def digits(self, rows: np.ndarray) -> np.ndarray:
-        """What rows bring to a key: their code plus one, counted down from the top if ``descending``."""
+        """Return what rows bring to a key: their code plus one, counted down from the top if ``descending``."""
         digits = self.codes[rows] + np.int32(1)
         return np.int32(self.width - 1) - digits if self.descending else digits
 
 
 def span(groups: int, columns: Sequence[Sorted]) -> int:
-    """How many keys there can be."""
+    """Return how many keys there can be."""
     many = max(1, groups)
     for column in columns:
         many *= column.width
@@ -131,7 +131,7 @@ class Groups:
 
     @staticmethod
     def whole(s_rows: np.ndarray, t_rows: np.ndarray) -> Groups:
-        """All pairs of the given rows: one group, or none if they make no pair."""
+        """Return all pairs of the given rows: one group, or none if they make no pair."""
         reflexive = t_rows is s_rows
         if not len(s_rows) or not len(t_rows) or (reflexive and len(s_rows) < 2):
             nothing = Side(s_rows[:0], np.zeros(1, np.int64))
@@ -153,7 +153,8 @@ class Groups:
         return len(self.s.rows) + (0 if self.reflexive else len(self.t.rows))
 
     def refine(self, equal: Sequence[Compared]) -> Groups:
-        """The pairs that agree on all of ``equal`` (FACET section 5.1): a radix sort for every 64 bits of key."""
+        """Return the pairs that agree on all of ``equal`` (FACET section 5.1): a radix sort for every 64 bits of
+        key."""
         refined, rest = self, list(equal)
         if self.number == 1 and rest and not rest[0].same:
             refined = self._with_partners([c for c in equal if not c.same])
@@ -197,14 +198,14 @@ class Groups:
         return Groups(Side.whole(s_rows), Side.whole(t_rows))
 
     def arranged(self, by: Compared, *, descending: bool = False) -> Groups:
-        """The same groups, each side laid out in order of its column."""
+        """Return the same groups, each side laid out in order of its column."""
         s = self.s.arranged([Sorted(by.left, by.width, descending)])
         if self.reflexive and by.same:
             return Groups(s, s)
         return Groups(s, self.t.arranged([Sorted(by.right, by.width, descending)]))
 
     def on_both_sides(self, rows: int) -> np.ndarray:
-        """Rows that pair with themselves; ``rows`` is the number of rows of the table."""
+        """Return rows that pair with themselves; ``rows`` is the number of rows of the table."""
         if self.reflexive:
             return self.s.rows
         marks = np.full(rows, -1, np.int32)
@@ -212,14 +213,14 @@ class Groups:
 
 
 def _partnered(rows: np.ndarray, codes: np.ndarray, others: np.ndarray, other_codes: np.ndarray, width: int) -> np.ndarray:
-    """The rows whose code one of the others has."""
+    """Return the rows whose code one of the others has."""
     marks, kept = np.zeros(width + 1, np.bool_), np.empty(len(rows) + 1, np.int32)
     kernels.mark(others, other_codes, marks)
     return kept[: kernels.marked(rows, codes, marks, kept)]
 
 
 def _together(groups: Groups, batch: Sequence[Compared], more: Compared) -> bool:
-    """Whether another column goes into the same key: it must fit, and what is sorted so far should leave many rows
-    together."""
+    """Return whether another column goes into the same key: it must fit, and what is sorted so far should leave many
+    rows together."""
     keys = span(groups.number, [c.of_s for c in batch])
     return keys <= SELECTIVE * groups.rows and (keys * more.width).bit_length() <= KEY_BITS

@@ -45,14 +45,14 @@ class KnownRows:
 
     @staticmethod
     def of_relation(relation: Relation, nulls: Nulls) -> KnownRows:
-        """Those of a relation; where null is a value, every row is known in every column."""
+        """Return those of a relation; where null is a value, every row is known in every column."""
         names = [c.name for c in relation.columns if c.nulls] if nulls == "unknown" else []
         return KnownRows.of(names, relation.codes, relation.rows)
 
     @staticmethod
     def of(names: Sequence[str], codes: Callable[[str], np.ndarray], rows: int, present: np.ndarray | None = None) -> KnownRows:
-        """Those of ``rows`` rows. ``codes`` gives a column, with null below 0; ``present`` says which of its rows
-        count, all if not given.
+        """Return those of ``rows`` rows. ``codes`` gives a column, with null below 0; ``present`` says which of its
+        rows count, all if not given.
 
         One look at a few thousand rows where two of them have no null; else linear in the cells.
         """
@@ -125,7 +125,7 @@ def _known(columns: Sequence[np.ndarray], present: np.ndarray | None) -> Iterato
 
 
 def _patterns(columns: Sequence[np.ndarray], present: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct patterns of all rows, and how many rows have each: ``bool[patterns, columns]``,
+    """Return the distinct patterns of all rows, and how many rows have each: ``bool[patterns, columns]``,
     ``int64[patterns]``."""
     known = np.stack([(column if present is None else column[present]) >= 0 for column in columns], axis=1)
     patterns, place = _distinct(known)
@@ -133,7 +133,7 @@ def _patterns(columns: Sequence[np.ndarray], present: np.ndarray | None) -> tupl
 
 
 def _distinct(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct lines of a table of booleans, and which of them each line is."""
+    """Return the distinct lines of a table of booleans, and which of them each line is."""
     width = lines.shape[1]
     words = max(1, -(-width // 64))
     data = np.zeros((len(lines), 8 * words), np.uint8)

@@ -35,8 +35,8 @@ class Projections:
             self.rows(names[:most])
 
     def rows(self, columns: Iterable[str]) -> np.ndarray:
-        """Rows among which every combination of the columns' values that the table has occurs, twice if it does so
-        there."""
+        """Return rows among which every combination of the columns' values that the table has occurs, twice if it does
+        so there."""
         wanted = self._bits(columns)
         with self._lock:
             if wanted not in self._rows:

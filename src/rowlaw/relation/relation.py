@@ -98,8 +98,8 @@ class Relation:
             self._cleanup()
 
     def kept(self) -> Relation:
-        """The same relation in files of its own, which stay until the process ends: for lazy frames, whose last use
-        nobody can know.
+        """Return the same relation in files of its own, which stay until the process ends: for lazy frames, whose last
+        use nobody can know.
 
         The files are links to these, so nothing is copied.
         """
@@ -153,27 +153,28 @@ class Relation:
         return self.columns[self.index(name)]
 
     def codes(self, name: str) -> np.ndarray:
-        """The codes of a column."""
+        """Return the codes of a column."""
         return np.asarray(self.matrix[self.index(name)])
 
     def dictionary(self, name: str) -> pa.Array:
-        """The distinct values of a column in order: ``dictionary[code]`` is the value."""
+        """Return the distinct values of a column in order: ``dictionary[code]`` is the value."""
         return read_dictionary(self.folder, self.index(name))
 
     def aligned(self, left: str, right: str) -> tuple[np.ndarray, np.ndarray]:
-        """The codes of two columns on a common scale, so that codes of one may be compared with codes of the other."""
+        """Return the codes of two columns on a common scale, so that codes of one may be compared with codes of the
+        other."""
         if left == right:
             return self.codes(left), self.codes(left)
         a, b = common_scale(self.dictionary(left), self.dictionary(right))
         return _on_scale(self.codes(left), a), _on_scale(self.codes(right), b)
 
     def position(self, name: str, value: Any) -> tuple[int, bool]:
-        """Where a literal stands among a column's codes: the first code not below it, and whether that code is
+        """Return where a literal stands among a column's codes: the first code not below it, and whether that code is
         equal."""
         return position(self.dictionary(name), value)
 
     def decode(self, rows: Sequence[int] | np.ndarray | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """The values of some rows (all if not given)."""
+        """Return the values of some rows (all if not given)."""
         names = list(columns) if columns is not None else [c.name for c in self.columns]
         found = {}
         for name in names:
@@ -182,14 +183,14 @@ class Relation:
         return pa.table(found)
 
     def row_labels(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
-        """How rows are called: by the columns of ``row_id``, else by their position in the source, from 0."""
+        """Return how rows are called: by the columns of ``row_id``, else by their position in the source, from 0."""
         if not self.row_id:
             return pa.array(np.asarray(rows, np.int64))
         return id_array(self.row_id, [column.combine_chunks() for column in self.decode(rows, self.row_id).columns])
 
 
 def _on_scale(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Codes as places on a scale: most often one of two columns has all values of both, and its codes are places
+    """Return codes as places on a scale: most often one of two columns has all values of both, and its codes are places
     already."""
     if not len(places) or places[-1] == len(places) - 1:  # places ascend
         return codes
@@ -216,7 +217,7 @@ def read_dictionary(folder: Path, column: int) -> pa.Array:
 
 
 def describe(name: str, values: pa.Array, codes: np.ndarray) -> RelationColumn:
-    """The facts of a column."""
+    """Return the facts of a column."""
     kind = type_class(values.type)
     assert kind is not None
     return RelationColumn(name, kind, values.type, len(values), int(np.count_nonzero(codes < 0)))

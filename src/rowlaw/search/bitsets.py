@@ -21,46 +21,46 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spread
 
 
 def word_count(vertices: int) -> int:
-    """Words of a set of vertices."""
+    """Return how many words a set of vertices has."""
     return max(1, -(-vertices // 64))
 
 
 def pack(sets: Iterable[Iterable[int]], vertices: int) -> np.ndarray:
-    """Sets of vertices as words: ``uint64[sets, words]``."""
+    """Return sets of vertices as words: ``uint64[sets, words]``."""
     return words_of([sum(1 << v for v in set(map(int, line))) for line in sets], word_count(vertices))
 
 
 def unpack(sets: np.ndarray) -> list[list[int]]:
-    """The vertices of each set."""
+    """Return the vertices of each set."""
     return [np.flatnonzero(line).tolist() for line in members(sets)]
 
 
 def members(sets: np.ndarray, vertices: int | None = None) -> np.ndarray:
-    """A table of booleans, a line for each set and a column for each vertex (if it is not said how many, for each
-    bit)."""
+    """Return a table of booleans, a line for each set and a column for each vertex (if it is not said how many, for
+    each bit)."""
     return np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, count=vertices, bitorder="little").view(bool)
 
 
 def words_of(bits: list[int], words: int) -> np.ndarray:
-    """Sets given as integers, a bit for each vertex."""
+    """Return sets given as integers, a bit for each vertex."""
     return np.array([[line >> 64 * w & 0xFFFFFFFFFFFFFFFF for w in range(words)] for line in bits], np.uint64).reshape(-1, words)
 
 
 def bits_of(words: np.ndarray) -> int:
-    """One set as an integer."""
+    """Return one set as an integer."""
     return int.from_bytes(words.tobytes(), "little")
 
 
 def distinct(sets: np.ndarray) -> np.ndarray:
-    """Each set once, sorted by its words."""
+    """Return each set once, sorted by its words."""
     if sets.shape[1] == 1:
         return np.unique(sets[:, 0])[:, None]
     return np.unique(sets, axis=0)
 
 
 def without_repeats(sets: np.ndarray) -> np.ndarray:
-    """Each set once, several times quicker than :func:`distinct` where sets have many words. The order depends on the
-    sets alone, so that threads that found them in another order change nothing."""
+    """Return each set once, several times quicker than :func:`distinct` where sets have many words. The order depends
+    on the sets alone, so that threads that found them in another order change nothing."""
     if sets.shape[1] == 1:
         return distinct(sets)
     mixed = _mixed(sets)
@@ -73,7 +73,7 @@ def without_repeats(sets: np.ndarray) -> np.ndarray:
 
 
 def without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The sets that are not among the others."""
+    """Return the sets that are not among the others."""
     if not len(sets) or not len(others):
         return sets
     mixed, known = _mixed(sets), _mixed(others)
@@ -87,7 +87,7 @@ def without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _mixed(sets: np.ndarray) -> np.ndarray:
-    """A word for each set: the same for the same set, and hardly ever for another one; never where sets have one
+    """Return a word for each set: the same for the same set, and hardly ever for another one; never where sets have one
     word."""
     if sets.shape[1] == 1:
         return sets[:, 0]
@@ -99,7 +99,7 @@ def _mixed(sets: np.ndarray) -> np.ndarray:
 
 
 def smallest(sets: np.ndarray, most: int) -> np.ndarray:
-    """At most so many sets, those of the fewest vertices, in the order they came in."""
+    """Return at most so many sets, those of the fewest vertices, in the order they came in."""
     if len(sets) <= most:
         return sets
     sizes = np.bitwise_count(sets).sum(axis=1, dtype=np.uint16)  # of 16 bits: numbers that are sorted in linear time
@@ -107,13 +107,13 @@ def smallest(sets: np.ndarray, most: int) -> np.ndarray:
 
 
 def mirrored(sets: np.ndarray, exchange: np.ndarray) -> np.ndarray:
-    """The images of sets under a permutation of the vertices."""
+    """Return the images of sets under a permutation of the vertices."""
     return _images(exchange.astype(np.int64).tobytes(), sets.shape[1]).united(sets)
 
 
 @lru_cache(maxsize=16)
 def _images(exchange: bytes, words: int) -> ByteTable:
-    """What each byte of a set becomes."""
+    """Return what each byte of a set becomes."""
     table = ByteTable(words)
     for v, image in enumerate(np.frombuffer(exchange, np.int64).tolist()):
         table.add(v // 8, _BYTES >> v % 8 & 1 == 1, image)
@@ -121,7 +121,7 @@ def _images(exchange: bytes, words: int) -> ByteTable:
 
 
 def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
-    """Of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there is no
+    """Keep of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there is no
     exchange."""
     if exchange is None or not len(sets):
         return sets
@@ -142,12 +142,12 @@ class ByteTable:
         self._parts: dict[tuple[int, int], np.ndarray] = {}
 
     def add(self, byte: int, values: np.ndarray, vertex: int) -> None:
-        """These values (``bool[256]``) of a byte stand for a vertex too."""
+        """Let these values (``bool[256]``) of a byte stand for a vertex too."""
         part = self._parts.setdefault((byte, vertex // 64), np.zeros(256, np.uint64))
         part[values] |= np.uint64(1 << vertex % 64)
 
     def united(self, lines: np.ndarray) -> np.ndarray:
-        """The set of each line."""
+        """Return the set of each line."""
         found = np.zeros((len(lines), self._words), np.uint64)
         for start in range(0, len(lines), AT_ONCE):
             keys = np.ascontiguousarray(lines[start : start + AT_ONCE]).view(np.uint8)

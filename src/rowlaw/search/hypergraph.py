@@ -31,7 +31,7 @@ class Limit:
         return self._left < 0 or self._stop()
 
     def found(self, sets: int) -> None:
-        """So many more sets were found."""
+        """Count so many more sets as found."""
         self._left -= sets
 
     def halt(self) -> None:

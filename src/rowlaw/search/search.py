@@ -29,7 +29,7 @@ COMPARISONS = 20_000_000  # of edges with each other before a search in lists: s
 
 
 def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1) -> Found:
-    """All minimal hitting sets, each once, in no particular order. ``stop`` is asked now and then.
+    """Return all minimal hitting sets, each once, in no particular order. ``stop`` is asked now and then.
 
     Time is that of the search tree (see :mod:`rowlaw.search.lists`), space that of the edges and the result. A search
     that is stopped, or finds too much, is not complete, and the smallest sets found are kept.
@@ -43,7 +43,8 @@ def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1
 
 
 def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -> Found:
-    """The sets of a branch of at most 64 candidates. Both of two sets that mirror each other may be among them."""
+    """Return the sets of a branch of at most 64 candidates. Both of two sets that mirror each other may be among
+    them."""
     if limit():
         return _nothing(graph, complete=False)
     run = Run.start(graph, branch)
@@ -68,7 +69,7 @@ def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -
 
 
 def branches(graph: Hypergraph, many: int) -> list[Branch]:
-    """Cuts the search into about ``many`` branches (small, to be pickled) that have every set between them exactly
+    """Cut the search into about ``many`` branches (small, to be pickled) that have every set between them exactly
     once.
 
     For threads of one process :func:`minimal_hitting_sets` is better: it does not read the edges again for each branch.
@@ -77,7 +78,7 @@ def branches(graph: Hypergraph, many: int) -> list[Branch]:
 
 
 def search_branch(graph: Hypergraph, branch: Branch, stop: Stop = never) -> Found:
-    """The sets of any branch; of mirrored ones maybe both (see :func:`one_of_each`)."""
+    """Return the sets of any branch; of mirrored ones maybe both (see :func:`one_of_each`)."""
     return _kept(_search_any(graph, branch, Limit(stop)))
 
 
@@ -88,7 +89,8 @@ def _search_any(graph: Hypergraph, branch: Branch, limit: Limit) -> Found:
 
 
 def minimal_edges(edges: np.ndarray) -> np.ndarray:
-    """The edges without repeats and without those that hold another one (as far as some 20 ms of comparing go)."""
+    """Return the edges without repeats and without those that hold another one (as far as some 20 ms of comparing
+    go)."""
     if len(edges) < 2:
         return edges
     edges = without_repeats(edges)
@@ -101,7 +103,7 @@ def minimal_edges(edges: np.ndarray) -> np.ndarray:
 
 
 def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, threads: int = 1) -> Found:
-    """From all minimal hitting sets of the first ``known`` edges of a graph to those of all its edges.
+    """Turn all minimal hitting sets of the first ``known`` edges of a graph into those of all its edges.
 
     Costs nothing for sets that hit the new edges, and for the others what :mod:`rowlaw.search.extend` says. If they are
     too many, the search starts anew. (With ``exchange``: the new edges need not come in both directions, and the result
@@ -138,15 +140,15 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
 
 
 def _alike(sets: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices, those of most sets first, and the sets in an order in which neighbours have the first of these in
-    common."""
+    """Return the vertices, those of most sets first, and the sets in an order in which neighbours have the first of
+    these in common."""
     has = members(sets, vertices)
     order = np.argsort(-np.count_nonzero(has, axis=0), kind="stable")
     return order, sets[np.lexsort(np.packbits(has[:, order], axis=1).T[::-1])] if vertices else sets
 
 
 def _kept(found: Found) -> Found:
-    """All sets of a search that was done, the smallest of one that was not."""
+    """Return all sets of a search that was done, the smallest of one that was not."""
     return found if found.complete else replace(found, sets=smallest(found.sets, runs.KEPT_SETS))
 
 
@@ -163,7 +165,7 @@ def _lean(graph: Hypergraph) -> Hypergraph:
 
 
 def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
-    """A branch in smaller ones; itself if it is nearly nothing."""
+    """Return a branch in smaller ones; itself if it is nearly nothing."""
     words = graph.edges.shape[1]
     if bits_of(branch.candidates).bit_count() > 64:
         children = np.empty((64 * words, 2, words), np.uint64)
@@ -179,8 +181,8 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
 
 
 def _grown_branches(graph: Hypergraph, branch: Branch, many: int, stop: Stop = never) -> list[Branch]:
-    """At least ``many`` branches if there are, the one with most candidates being cut first; fewer when it is time to
-    stop."""
+    """Return at least ``many`` branches if there are, the one with most candidates being cut first; fewer when it is
+    time to stop."""
     small: list[Branch] = []
     large = [branch]
     while large and len(small) + len(large) < many and not stop():
@@ -199,7 +201,7 @@ def _search_all(graph: Hypergraph, todo: list[Branch], limit: Limit, threads: in
 
 
 def _search_wide(graph: Hypergraph, limit: Limit, threads: int, branch: Branch | None = None) -> Found:
-    """Splits branches until they have 64 candidates or fewer, and searches those, many at a time."""
+    """Split branches until they have 64 candidates or fewer, and searches those, many at a time."""
     stack, narrow = [branch or graph.whole], []
     finds = [_nothing(graph)]
     while stack:

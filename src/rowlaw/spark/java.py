@@ -56,7 +56,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The first Java that is new enough; ``NO_JAVA`` with what was seen on the way when there is none.
+    """Return the first Java that is new enough; ``NO_JAVA`` with what was seen on the way when there is none.
 
     >>> (find_java().home / "bin" / "java").exists()
     True
@@ -80,7 +80,7 @@ def find_java() -> Java:
 
 
 def major(version: str) -> int:
-    """The feature release of a Java version text, 0 when it cannot be read.
+    """Return the feature release of a Java version text, 0 when it cannot be read.
 
     >>> major("17.0.15"), major("1.8.0_292"), major("25-ea"), major("?")
     (17, 8, 25, 0)
@@ -90,8 +90,8 @@ def major(version: str) -> int:
 
 
 def wrapper(binary: Path, version: str) -> Path:
-    """A folder whose ``bin/java`` runs ``binary`` without the vector module; made once per runtime, safe when many make
-    it at once."""
+    """Return a folder whose ``bin/java`` runs ``binary`` without the vector module; made once per runtime, safe when
+    many make it at once."""
     text = WRAPPER.format(vector=VECTOR, java=shlex.quote(str(binary)))
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     home = cache_dir() / "java" / f"{version}-{key}"

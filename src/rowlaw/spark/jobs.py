@@ -113,7 +113,8 @@ class DriverThreads:
 
 
 def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS) -> R:
-    """The result of a function; raises :class:`Stopped` if there is none ``grace`` seconds after a stop is requested.
+    """Return the result of a function; raises :class:`Stopped` if there is none ``grace`` seconds after a stop is
+    requested.
 
     The function then goes on in a thread that nobody waits for. What it does must be of no consequence.
     """
@@ -125,7 +126,7 @@ def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS
 def _until_stopped(
     function: Callable[[T], R], tasks: Sequence[T], threads: int, done: Done | None, stop: Stop, grace: float = GRACE_SECONDS
 ) -> list[R]:
-    """The results in order. Threads that do not end when they are asked to are left behind: they take no further
+    """Return the results in order. Threads that do not end when they are asked to are left behind: they take no further
     tasks."""
     todo = iter(list(enumerate(tasks)))  # shared: each thread takes the next one
     over = Stop()
@@ -255,7 +256,7 @@ def _on_disk(frame: DataFrame) -> Iterator[DataFrame]:
 
 
 def _unpacked(result: bytes) -> Any:
-    """A worker's result; its named error is raised here."""
+    """Return a worker's result; its named error is raised here."""
     found = pickle.loads(result)
     if isinstance(found, RowlawError):
         raise found
@@ -321,7 +322,7 @@ def job(session: SparkSession, description: str, done: Done | None = None, stop:
 
 
 def cause(error: Exception) -> str:
-    """What an error of Spark says, without the stack of Java's frames that follows it."""
+    """Return what an error of Spark says, without the stack of Java's frames that follows it."""
     lines = [line for line in str(error).splitlines() if not line.lstrip().startswith(("at ", "\tat ", "... "))]
     return "\n".join(lines[:CAUSE_LINES]).strip()
 
@@ -365,7 +366,7 @@ def _packed(
 
 
 def frame_of(session: SparkSession, table: pa.Table, schema: Any = None) -> DataFrame:
-    """A frame of a table in memory, as one chunk: Spark takes an empty chunk for the end of the table."""
+    """Return a frame of a table in memory, as one chunk: Spark takes an empty chunk for the end of the table."""
     whole = table.combine_chunks()
     return session.createDataFrame(whole) if schema is None else session.createDataFrame(whole, schema)
 

@@ -29,8 +29,8 @@ _logs: list[int] = []
 
 
 def launch(conf: Mapping[str, str], environment: Mapping[str, str]) -> SparkSession:
-    """A classic session in a Java process of its own with these settings; ``SPARK_FAILED`` with the end of the log when
-    it does not start.
+    """Return a classic session in a Java process of its own with these settings; ``SPARK_FAILED`` with the end of the
+    log when it does not start.
 
     ``PYSPARK_SUBMIT_ARGS`` keeps its meaning and has the last word, as with plain PySpark.
     """
@@ -73,7 +73,8 @@ def end(gateway: Any) -> None:
 
 
 def log_tail(characters: int = TAIL) -> str:
-    """The end of what Java and the workers have written so far, empty for sessions that were not started here."""
+    """Return the end of what Java and the workers have written so far, empty for sessions that were not started
+    here."""
     if not _logs:
         return ""
     try:
@@ -95,7 +96,8 @@ def _output() -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    """What Python was told, without the Java stack that follows it, and the end of the log, which has the cause."""
+    """Return what Python was told, without the Java stack that follows it, and the end of the log, which has the
+    cause."""
     said = "\n".join(takewhile(lambda line: not line.lstrip().startswith("at "), str(error).splitlines()))
     return "\n".join(filter(None, [said, log_tail()]))
 

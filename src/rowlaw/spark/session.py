@@ -33,7 +33,7 @@ _starting = threading.Lock()
 
 
 def session(frame: object = None, master: str | None = None, *, short: bool = False) -> SparkSession:
-    """The session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``,
+    """Return the session to use for ``frame``; ``master`` says where to run when one has to be started (``local[2]``,
     ``spark://...``, ``sc://...``).
 
     ``short``: what it will do is known to be little, so a session that is started uses Java's quick compiler only.
@@ -48,8 +48,8 @@ def session(frame: object = None, master: str | None = None, *, short: bool = Fa
 
 
 def settings(master: str, java_options: Sequence[str] = (), *, short: bool = False) -> dict[str, str]:
-    """What a session that is started here is given, as Spark configuration. ``short``: for a run that is known to be
-    short.
+    """Return what a session that is started here is given, as Spark configuration. ``short``: for a run that is known
+    to be short.
 
     >>> settings("local[*]")["spark.sql.session.timeZone"]
     'UTC'
@@ -75,7 +75,7 @@ def settings(master: str, java_options: Sequence[str] = (), *, short: bool = Fal
 
 
 def active_session() -> SparkSession | None:
-    """The session of this process if it has one; never starts one."""
+    """Return the session of this process if it has one; never starts one."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -90,19 +90,20 @@ def active_session() -> SparkSession | None:
 
 
 def runs_here(session: SparkSession) -> bool:
-    """Whether the session's workers are processes of this machine, with this machine's files."""
+    """Return whether the session's workers are processes of this machine, with this machine's files."""
     return _is_local(session.conf.get("spark.master", None) or LOCAL)
 
 
 def cluster(given: SparkSession | None = None) -> SparkSession | None:
-    """The session given, else the active one, if its workers have other cores than this process; never starts one."""
+    """Return the session given, else the active one, if its workers have other cores than this process; never starts
+    one."""
     if given is None and "pyspark" in sys.modules:  # else there is none, and PySpark is slow to import
         given = active_session()
     return None if given is None or runs_here(given) else given
 
 
 def by_connect(given: SparkSession) -> bool:
-    """Whether the session is one of Spark Connect, whose server may be anywhere."""
+    """Return whether the session is one of Spark Connect, whose server may be anywhere."""
     return type(given).__module__.startswith("pyspark.sql.connect")
 
 
@@ -127,7 +128,7 @@ def _new(master: str, *, short: bool = False) -> SparkSession:
 
 
 def _connect(url: str) -> SparkSession:
-    """A session on a Spark Connect server. Without a look whether one answers, PySpark would try for more than a
+    """Return a session on a Spark Connect server. Without a look whether one answers, PySpark would try for more than a
     minute."""
     from pyspark.errors import PySparkImportError, PySparkValueError
     from pyspark.sql import SparkSession
@@ -149,14 +150,15 @@ def _connect(url: str) -> SparkSession:
 
 
 def _by_connect() -> bool:
-    """Whether the environment says that PySpark itself would answer with Spark Connect."""
+    """Return whether the environment says that PySpark itself would answer with Spark Connect."""
     from pyspark.sql.utils import is_remote
 
     return is_remote() or "SPARK_REMOTE" in os.environ or os.environ.get("SPARK_API_MODE", "").lower() == "connect"
 
 
 def _checked(found: SparkSession, master: str | None) -> SparkSession:
-    """A wish for another master than that of the running session cannot be met: a process has one Spark context."""
+    """Return a wish for another master than that of the running session cannot be met: a process has one Spark
+    context."""
     if master is not None:
         actual = found.conf.get("spark.master", None)  # by Spark Connect that of the server
         if not by_connect(found) if master.startswith("sc://") else actual not in (None, master):
@@ -169,8 +171,8 @@ def _is_local(master: str) -> bool:
 
 
 def _python(master: str) -> str:
-    """The interpreter of the workers. On a cluster it has to be at the same path on every machine, or PYSPARK_PYTHON
-    says where it is."""
+    """Return the interpreter of the workers. On a cluster it has to be at the same path on every machine, or
+    PYSPARK_PYTHON says where it is."""
     named = os.environ.get("PYSPARK_PYTHON")
     return named if named and not _is_local(master) else sys.executable
 
@@ -188,5 +190,5 @@ def machine_memory() -> int:
 
 
 def _heap() -> int:
-    """A quarter of the memory, between 1 and 4 GiB."""
+    """Return a quarter of the memory, between 1 and 4 GiB."""
     return min(max(machine_memory() // 4, 1 << 30), HEAP)

@@ -38,7 +38,8 @@ class SharedFolder:
 
 
 def seen_by_all(session: SparkSession, folder: Path) -> bool:
-    """Whether all workers see the driver's folder: a small job, except where they are processes of this machine."""
+    """Return whether all workers see the driver's folder: a small job, except where they are processes of this
+    machine."""
     if runs_here(session) and not by_connect(session):
         return True
     shared, tasks = SharedFolder.make(folder), SparkTasks(session)
@@ -64,7 +65,7 @@ def send_files(session: SparkSession, folder: Path) -> None:
 
 
 def located(folder: Path, name: str) -> Path:
-    """A file of the driver's folder, as this process sees it."""
+    """Return a file of the driver's folder, as this process sees it."""
     here = folder / name
     if here.exists() or not _is_worker():
         return here
