@@ -154,6 +154,8 @@ def rowlaw_command(command, where):
 
 
 def _understood(words, where):
+    while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):  # the environment of the command
+        words = words[1:]
     match words:
         case []:
             pass
@@ -165,6 +167,8 @@ def _understood(words, where):
                 named = re.fullmatch(r"rowlaw(?:\[([\w,]+)\])?|-e|\.", package)
                 assert named, f"{where}: {package}"
                 assert all(extra in extras for extra in (named[1] or "").split(",") if extra), f"{where}: {package}"
+        case [".venv/bin/python", "-m", "pytest", *options]:
+            assert all((ROOT / word).exists() for word in options if word.startswith("tests/")), f"{where}: {options}"
         case ["git", "clone", *_] | ["cd", *_]:
             pass
         case ["rowlaw", name, *rest]:

@@ -168,7 +168,7 @@ def _breaks(rule, growing, witness, nulls):
 
 def denials_expected(nulls, error=0.0):
     def expected(evolution, growing, table):
-        space = evolution.denying.space
+        space = evolution.denials.space
         own = discover_denials(LocalEngine(growing.relation(), nulls), space, error=error)
         found = {canonical(d) for d in own.denials}
         assert found == {canonical(d) for d in naive.minimal_denials(table.values, space, nulls, error)}
@@ -233,8 +233,8 @@ def test_dependencies(way, history, nulls, kinds):
             "fd": naive.minimal_fds(table.values, nulls, vacuous=True),
             "od": naive.minimal_ods(table.values, nulls, vacuous=True),
         }
-        if evolution.depending is not None:
-            found = set(evolution.depending.laws.values())
+        if "dependencies" in evolution._parts:
+            found = set(evolution._parts["dependencies"].rules)
             assert found == set().union(*(every[kind] for kind in kinds if kind != "key"))
         return _run(growing, options)
 

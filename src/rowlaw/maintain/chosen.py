@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from rowlaw.deadline import Deadline
+from rowlaw.engine.local.compile import Scales, compile_rule
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.errors import RowlawError
-from rowlaw.evidence.slots import Slot, Slots
 from rowlaw.kernels import folded as kernels
 from rowlaw.kernels.folded import Compared, Folded
 from rowlaw.maintain.protocol import ChangedRules, Evolved, UpkeepOptions
@@ -95,15 +95,11 @@ class CountedDenial:
         return tuples
 
     def _satisfies(self, table: GrowingTable, rows: np.ndarray, predicates: Sequence[Predicate]) -> np.ndarray:
-        """Which rows satisfy comparisons within a row."""
-        right_operands = [Column("s", p.right.name) if isinstance(p.right, Column) else p.right for p in predicates]
-        slots = tuple(Slot(Column("s", p.left.name), right, ordered=True) for p, right in zip(predicates, right_operands, strict=True))
-        compared = Slots(table.relation(rows), slots, self.nulls)
-        good = np.ones(len(rows), bool)
-        for i, p in enumerate(predicates):
-            outcome = compared.columns[compared.left[i]]
-            good &= (outcome >= 0) & (np.left_shift(1, np.maximum(outcome, 0)) & int(p.op) != 0)
-        return good
+        """Which rows satisfy predicates about one row, whichever row they name."""
+        about_s = Denial(tuple(_of_s(p) for p in predicates))
+        satisfied = np.zeros(len(rows), bool)
+        satisfied[compile_rule(about_s, Scales(table.relation(rows), self.nulls)).s] = True
+        return satisfied
 
     # Batches
 
@@ -345,6 +341,12 @@ def _empty(width: int, tuples: int) -> Folded:
     shapes: dict[str, tuple[int, ...]] = {"tuples": (capacity, width), "weights": (capacity,), "rows": (capacity,), "table": (slots,)}
     shapes |= {"s_table": (slots,), "s_next": (capacity,), "t_table": (slots,), "t_next": (capacity,)}
     return Folded(**{name: np.zeros(shape, np.int32) for name, shape in shapes.items()}, used=np.zeros(1, np.int64))
+
+
+def _of_s(p: Predicate) -> Predicate:
+    """The same predicate about one row, which is called ``s``."""
+    right = Column("s", p.right.name) if isinstance(p.right, Column) else p.right
+    return Predicate(Column("s", p.left.name), p.op, right)
 
 
 def _turned(p: Predicate) -> Predicate:
