@@ -46,7 +46,9 @@ class Cells:
         self._other = tuple(s for s, p in zip(slots.slots, plain, strict=True) if not p)
         self._own_rows = all(not isinstance(s.right, Column) or s.left.row == s.right.row for s in self._other)
         left, right = np.zeros(len(slots), np.int64), np.zeros(len(slots), np.int64)
-        extra = Slots(table.relation(), self._other, slots.nulls) if self._other else None
+        # indexes link deleted rows too, by the outcomes that they had
+        all_rows = np.arange(table.rows, dtype=np.int32) if self._own_rows else None
+        extra = Slots(table.relation(all_rows), self._other, slots.nulls) if self._other else None
         number = 0
         for i, (slot, is_plain) in enumerate(zip(slots.slots, plain, strict=True)):
             if is_plain:
