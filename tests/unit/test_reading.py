@@ -331,3 +331,10 @@ def test_ranking_goes_on_when_time_is_up(monkeypatch):
     found = rowlaw.discover(TABLE, progress=False)
     assert len(found.selected) == 20  # which of them are weak is not known
     assert "Would catch" not in "".join(r.because for r in found.selected if len(r.rule.columns) > 1)
+
+
+def test_a_table_without_laws_says_so(tmp_path):
+    """No two rows could break a law of one row."""
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    shown = CliRunner().invoke(app, ["discover", str(tmp_path / "one.csv"), "--quiet"])
+    assert (shown.exit_code, shown.stdout.splitlines()[0]) == (0, "no rules were found")

@@ -92,7 +92,7 @@ def _head(found: Discovery, shown: int, everything: bool) -> str:
         return f"{_rules(shown)}" + (f", and {folded:,} that say the same in other columns" if folded else "")
     more = found.total - shown
     if not more:
-        return f"{_rules(shown)}, all that were found"
+        return f"{_rules(shown)}, all that were found" if shown else "no rules were found"
     return f"{_rules(shown)} worth reading, of {found.total:,} found; --all lists them, --rules FILE and --format json keep them"
 
 

@@ -115,7 +115,7 @@ class Listing:
         dependencies = self.dependencies.rules if self.dependencies else []
         limited = self.deadline.limited(len(dependencies))
         if self.dependencies and limited < len(dependencies):
-            self.dependencies.why += f"; no time to list more than the shortest {limited:,} of the rules found"
+            self.dependencies.why += f"; listed are the shortest {limited:,} of {len(dependencies):,} rules found"
         until = self.deadline.ranking
         if limited < len(dependencies) or until.moment < math.inf:
             dependencies = sorted(dependencies, key=lambda rule: len(rule.columns))[:limited]
