@@ -1,11 +1,12 @@
 """Nothing large passes the driver: with a limit of zero, and results of at most a few megabytes, everything works."""
 
 import json
+import sys
 
 import pytest
 
 SETUP = """
-    import json, sys
+    import json
     import numpy as np, pyarrow as pa
     import rowlaw
     from pyspark.sql import SparkSession
@@ -15,7 +16,6 @@ SETUP = """
         .config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "4")
         .config("spark.driver.maxResultSize", "3m")
         .config("spark.rowlaw.driverBytes", "0")
-        .config("spark.pyspark.python", sys.executable)
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
@@ -32,7 +32,7 @@ SETUP = """
 
 
 def run(script, text):
-    done = script(SETUP + text)
+    done = script(SETUP + text, PYSPARK_PYTHON=sys.executable)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
