@@ -228,6 +228,7 @@ def test_a_default_run_has_a_budget_and_others_have_none(monkeypatch):
     limited = Budget.of(Deadline.after(5), several=True, complete=False, cells=10)
     assert (limited.seconds, limited.shared) == (None, True)
     assert Budget.of(Deadline(), several=True, complete=False, cells=10**12).seconds == budget.MOST_SECONDS
+    assert Budget.of(Deadline(), several=True, complete=False, cells=10**7, on_spark=True).seconds > budget.SPARK_SECONDS
     monkeypatch.setattr(budget, "SECONDS", 0.0)
     monkeypatch.setattr(budget, "SECONDS_PER_CELL", 0.0)
     found = rowlaw.discover(TABLE, progress=False)

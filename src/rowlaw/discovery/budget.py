@@ -14,6 +14,7 @@ from rowlaw.kernels.compiling import is_compiled
 from rowlaw.kernels.differences import compare_all
 
 SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0  # after reading; adult (488,000 cells) 12 s, flights (6.4 million) 42 s
+SPARK_SECONDS, SPARK_SECONDS_PER_CELL = 120.0, 2e-5  # where Spark's jobs validate: a round is several jobs over all rows
 COMPILING = 90.0  # seconds that compiling all kernels of a run takes on a slow machine, once
 SEARCHED, RANKED = 0.75, 2.0  # of the budget; ranking takes a few seconds, and may take longer only where the machine is busy
 DEPENDENCIES = 0.55  # of the time left, for keys and functional dependencies
@@ -31,13 +32,16 @@ class Budget:
     seconds: float | None = None  # of a default run
 
     @staticmethod
-    def of(deadline: Deadline, *, several: bool, complete: bool, cells: int) -> Budget:
-        """The budget of a run that has begun: a ``deadline`` without a moment gets one in a default run for ``several`` kinds."""
+    def of(deadline: Deadline, *, several: bool, complete: bool, cells: int, on_spark: bool = False) -> Budget:
+        """The budget of a run that has begun: a ``deadline`` without a moment gets one in a default run for ``several`` kinds.
+
+        ``on_spark``: rules are validated by Spark's jobs, and the budget has no upper bound.
+        """
         if complete or not several:
             return Budget(deadline, shared=False)
         if deadline.left < float("inf") or deadline.stopped:
             return Budget(deadline, shared=True)
-        seconds = min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
+        seconds = SPARK_SECONDS + SPARK_SECONDS_PER_CELL * cells if on_spark else min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
         if not is_compiled(compare_all):  # the first run on a machine
             seconds += COMPILING
         end = time.monotonic() + SEARCHED * seconds

@@ -180,7 +180,8 @@ def discover(
         shown.say(str(opened.choice))
         try:
             cells = opened.rows * len(opened.statistics.columns)
-            budget = Budget.of(deadline, several=several, complete=all, cells=cells)
+            on_spark = opened.choice.name == "spark"
+            budget = Budget.of(deadline, several=several, complete=all, cells=cells, on_spark=on_spark)
             choices: dict[str, Any] = {"kinds": kinds, "error": error, "top": top, "strategy": strategy, "sample": sample}
             choices |= {"levels": (level_sample, level_pairs), "non_keys": non_keys}
             return run(opened, options, **choices, budget=budget, default=default, progress=shown)
