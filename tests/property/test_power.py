@@ -10,16 +10,22 @@ from rowlaw.evidence import errors as module
 from rowlaw.evidence.dependence import Sample
 from rowlaw.evidence.errors import simulated
 from rowlaw.relation import encode
+from rowlaw.rules.conditions import Condition
 from rowlaw.rules.model import OrderDependency
 from rowlaw.source import open_source
 from tests import naive
 from tests.strategies import nulls, rules, tables, to_arrow
 
 
+def with_conditions(rule):
+    """Whether a rule has conditions: discovery makes none, so nothing is simulated for them."""
+    return any(isinstance(p.right, Condition) for denial in rule.denials for p in denial.predicates)
+
+
 @given(data=st.data(), table=tables(min_columns=1, max_rows=9), nulls=nulls())
 def test_rules_catch_what_the_definition_says(data, table, nulls):
     drawn = data.draw(st.lists(rules(table), min_size=1, max_size=5, unique=True))
-    chosen = [r for r in drawn if not isinstance(r, OrderDependency) and r.denials and r.denials[0].arity == 2]
+    chosen = [r for r in drawn if not isinstance(r, OrderDependency) and r.denials and r.denials[0].arity == 2 and not with_conditions(r)]
     assume(chosen)
     broken = frozenset(rule for rule in chosen if naive.count(rule, table.values, nulls))
     with encode(open_source(to_arrow(table))) as relation:

@@ -1,5 +1,8 @@
 """Structured Streaming: every batch of a stream is applied exactly once, also when the process stops in the middle."""
 
+import os
+import time
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,8 +30,12 @@ def stream(spark, folder, schema=SCHEMA):
 
 
 def write(folder, name, table):
+    """Add a file to a folder. A stream takes files by the times at which they were written, so no two have the same."""
     folder.mkdir(exist_ok=True)
     pq.write_table(table, folder / f".{name}")
+    latest = max((int(file.stat().st_mtime) for file in folder.glob("*.parquet")), default=0)
+    written = max(int(time.time()), latest + 1)
+    os.utime(folder / f".{name}", (written, written))
     (folder / f".{name}").rename(folder / f"{name}.parquet")
 
 

@@ -117,13 +117,13 @@ def atoms_for(engine: DiscoveryEngine, rules: Sequence[Rule]) -> Atoms:
 
 
 def _concerned(denials: Sequence[Denial], columns: Sequence[str], inserted: np.ndarray) -> np.ndarray:
-    """Which errors could break each rule: those in a column that it compares. A row inserted again agrees with its original in all other
-    columns, and so can break a rule whose comparisons all accept equal values."""
+    """Which errors could break each rule: those in a column that it compares. A row inserted again has the values of its original in all
+    other columns, and so can break a rule unless that asks for different values of one column."""
     places = {name: np.array([c == name for c in columns], bool) for name in dict.fromkeys(columns)}
     nowhere = np.zeros(len(columns), bool)
     found = np.empty((len(denials), len(columns)), bool)
     for i, denial in enumerate(denials):
-        line = inserted.copy() if all(p.same_column and p.op & Op.EQ for p in denial.predicates) else nowhere.copy()
+        line = inserted.copy() if all(p.op & Op.EQ or not p.same_column for p in denial.predicates) else nowhere.copy()
         for name in denial.columns:
             line |= places.get(name, nowhere)
         found[i] = line

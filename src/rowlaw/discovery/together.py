@@ -27,7 +27,7 @@ def most_specific(denial: Denial) -> Rule:
     >>> from rowlaw.rules import parse
     >>> texts = ["not (s.a = t.a)", "not (s.a = t.a and s.b != t.b)", "not (s.b < t.b and s.a < t.a)", "not (s.b < t.b and s.a <= t.a)"]
     >>> [str(most_specific(parse(text))) for text in texts]
-    ['key (a)', 'fd (a) -> b', 'od {}: a ~ b desc', 'not (s.a <= t.a and s.b < t.b)']
+    ['key (a)', 'fd (a) -> b', 'od {}: a ~ b desc', 'not (s.b < t.b and s.a <= t.a)']
     """
     if not all(p.same_column for p in denial.predicates):
         return denial

@@ -43,7 +43,7 @@ def comparable(fields: Iterable[Field], source: str) -> tuple[pa.Schema, dict[st
 
     >>> schema, skipped = comparable(arrow_fields(pa.schema({"id": pa.int64(), "photo": pa.binary()})), "people.parquet")
     >>> schema.names, str(skipped["photo"])
-    (['id'], "UNSUPPORTED_TYPE: people.parquet, column 'photo': type binary cannot be compared; leave the column out or flatten it")
+    (['id'], "UNSUPPORTED_TYPE: people.parquet, column 'photo': type binary cannot be compared; leave the column out or convert it")
 
     A table without columns is an error, and so is one without a column that can be compared.
     """
