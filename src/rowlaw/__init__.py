@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rowlaw.violations import Result as Result
     from rowlaw.violations import check as check
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Discovery": "rowlaw.discovery",

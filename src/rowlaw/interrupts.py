@@ -26,7 +26,7 @@ def press() -> bool:
     """Offer a Ctrl-C to the listeners, the latest first; whether one took it."""
     global _presses  # noqa: PLW0603 - a process has one keyboard
     _presses += 1
-    asked = _listeners[: _listeners.index(_nobody)] if _nobody in _listeners else _listeners
+    asked = _listeners[: _listeners.index(_no_listener)] if _no_listener in _listeners else _listeners
     return any(listener() for listener in reversed(asked))
 
 
@@ -36,19 +36,19 @@ def first() -> bool:
     return _presses == 1
 
 
-def _nobody() -> bool:
+def _no_listener() -> bool:
     """In the list of listeners: those after it are not asked."""
     return False
 
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Offer Ctrl-C to nobody who listens inside the block: it does what it did before."""
-    _listeners.append(_nobody)
+    """Hide Ctrl-C from those who listen inside the block: it does what it did before."""
+    _listeners.append(_no_listener)
     try:
         yield
     finally:
-        _listeners.remove(_nobody)
+        _listeners.remove(_no_listener)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
         drafts.add(draft)
         try:
             with open(draft, "xb") as held:
-                with suppress(OSError):  # without locks, as on some network drives, nobody sweeps
+                with suppress(OSError):  # without locks, as on some network drives, no draft is deleted
                     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield draft
             with open(draft, "rb") as written:
@@ -134,7 +134,7 @@ def _stem(target: str) -> str:
 
 
 def _sweep(target: str) -> None:
-    """Delete the drafts of this file that nobody writes any more: a living writer holds a lock."""
+    """Delete the drafts of this file that no process writes any more: a living writer holds a lock."""
     folder, name = os.path.split(_stem(target))
     ours = re.compile(re.escape(name) + r"\.[0-9a-f]{16}\.part")
     for other in os.listdir(folder):

@@ -45,4 +45,4 @@ class Stop:
         return type(self), ()  # a worker elsewhere cannot hear the request: its job is cancelled
 
 
-NEVER = Stop()  # nobody asks
+NEVER = Stop()  # never requested

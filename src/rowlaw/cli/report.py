@@ -16,7 +16,7 @@ from rowlaw.rules import Nulls, RuleSet, load
 from rowlaw.source.row_ids import RowId
 from rowlaw.violations import check
 
-TOP = 200  # rules that are discovered when none are given: nobody reads more
+TOP = 200  # rules that are discovered when none are given: more are not read
 
 
 def run(

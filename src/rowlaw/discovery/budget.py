@@ -1,6 +1,6 @@
 """How long a default run may take, and which share of it each kind of rule gets.
 
-Nobody who runs ``rowlaw discover`` without options asks for millions of rules. So a run for several kinds stops at a budget, which
+A run of ``rowlaw discover`` without options does not ask for millions of rules. So a run for several kinds stops at a budget, which
 grows with the table, and says so; a run for one kind, or with ``--all``, has none. A time limit replaces the budget.
 """
 

@@ -90,7 +90,7 @@ def discover(
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
         kinds the smallest share of rows without which the rule holds (g3).
     top
-        Keep only so many of the best rules. All are found in any case.
+        The number of rules to keep, the best first. All are found in any case.
     all
         Find and keep every minimal rule, however long it takes, and no laws that nearly hold. The first rules are the same.
     nulls

@@ -32,7 +32,7 @@ from rowlaw.stopping import Stopped
 
 COUNTED = 16  # rules whose violations are counted at once, where time is limited
 BREAKING = 3  # rows that are named of those that break a law which nearly holds
-EXPLAINED = 200  # rules that come with a reason and with their support: nobody reads more
+EXPLAINED = 200  # rules that come with a reason and with their support; more are not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _MIX = _u64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True)
 def ranges(codes: Int32Array, tile: int, nulls: bool, low: Int32Array, high: Int32Array, unknown: BoolArray) -> None:
-    """Find the lowest and the highest code of each tile of a column; with ``nulls``, nulls are told apart and not
+    """Find the lowest and the highest code of each tile of a column; with ``nulls``, nulls are marked and not
     counted.
 
     ``codes``: ``int32[rows]``. Written: ``low``, ``high`` (``int32[tiles]``) and ``unknown`` (``bool[tiles]``,

@@ -237,7 +237,7 @@ class Evolution:
         return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
 
     def _rules_of_sets(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
-        """Rules by the sets that they stand for; where nobody has to look at them, not written down yet.
+        """Rules by the sets that they stand for; made when they are first read.
 
         ``trivial``: which of them are true on any table, if that is known.
         """

@@ -183,7 +183,7 @@ class _Pairs:
         self._mean = statistics.mean
 
     def share_enough(self, a: str, b: str, overlap: float | None) -> bool:
-        """Return whether two columns share so many of their values: where one has far fewer of them, they cannot."""
+        """Return whether two columns can share enough values: where one has far fewer than the other, they cannot."""
         fewer, more = sorted((self._statistics.column(a).distinct, self._statistics.column(b).distinct))
         most = fewer / more if more else 0.0
         wanted = OVERLAP if overlap is None else overlap

@@ -78,7 +78,7 @@ class Relation:
         self.skipped = skipped
         self._index = {column.name: i for i, column in enumerate(self.columns)}
         self._kept: Relation | None = None
-        # an owned folder is scratch: it goes when the relation does, even if nobody calls close()
+        # an owned folder is scratch: it goes when the relation does, even without close()
         self._cleanup = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True) if owned else None
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class Relation:
 
     def kept(self) -> Relation:
         """Return the same relation in files of its own, which stay until the process ends: for lazy frames, whose last
-        use nobody can know.
+        use is unknown.
 
         The files are links to these, so nothing is copied.
         """
@@ -132,7 +132,7 @@ class Relation:
 
     @cached_property
     def all_rows(self) -> np.ndarray:
-        """The numbers of all rows. Many look at this one array: nobody writes into it."""
+        """The numbers of all rows. The array is shared: never write into it."""
         return np.arange(self.rows, dtype=np.int32)
 
     @property

@@ -57,7 +57,7 @@ class Consequences:
 
     def _denies(self, denial: Denial) -> bool:
         equal = frozenset(p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ)
-        more = self.closure(equal) - equal if denial.arity == 2 else ()  # a row alone agrees with nobody
+        more = self.closure(equal) - equal if denial.arity == 2 else ()  # a single row has no partner
         known = Denial((*denial.predicates, *(between_rows(name, Op.EQ) for name in sorted(more)))) if more else denial
         if is_trivial(known):
             return True

@@ -16,7 +16,7 @@ MOST_SETS = 1 << 22  # found before a search gives up: as rules they would take 
 TOO_MANY = f"there are more than {MOST_SETS:,} minimal rules: name fewer columns"
 
 Stop = Callable[[], bool]
-never = NEVER  # nobody wants to stop
+never = NEVER  # no stop is requested
 
 
 class Limit:
@@ -82,7 +82,7 @@ class Found:
 
     @property
     def all(self) -> np.ndarray:
-        """The sets of a search that nobody could stop: they are all, or too many to go on."""
+        """The sets of a search that could not be stopped: they are all, or too many to go on."""
         if not self.complete:
             raise RowlawError("MANY_RULES", most=MOST_SETS)
         return self.sets

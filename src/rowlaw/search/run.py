@@ -33,7 +33,7 @@ SLICE = 1 << 24  # words of work between two looks at the clock: some 10 ms
 PARTS = 16  # parts of the work for each thread
 SHORT_WORDS = 64  # bitmaps this short are always used
 QUARTER_WORDS = 4  # quarters of a word for each listed edge: longer bitmaps cost more than they save
-KEPT_SETS = 1 << 16  # of a search that gave up, the smallest: nobody lists more
+KEPT_SETS = 1 << 16  # of a search that gave up, the smallest: more are not listed
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -116,7 +116,7 @@ def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS
     """Return the result of a function; raises :class:`Stopped` if there is none ``grace`` seconds after a stop is
     requested.
 
-    The function then goes on in a thread that nobody waits for. What it does must be of no consequence.
+    The function then goes on in a thread that is not waited for. Its effects must not matter.
     """
     if stop is NEVER:
         return function()

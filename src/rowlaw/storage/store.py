@@ -122,7 +122,7 @@ class Writer:
         self._root.grown[self._prefix + name] = array
 
     def new_file(self) -> str:
-        """The name of a data file that nobody uses."""
+        """The name of a data file that is not in use."""
         self._root.files += 1
         return f"{self.store.generation + 1:08d}-{self._root.files:03d}.bin"
 

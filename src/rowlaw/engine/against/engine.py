@@ -179,7 +179,7 @@ class AgainstEngine:
             return self._there(found, session, named=named)
 
     def _named(self, held: pa.Table, found: there.OldRows | None) -> tuple[pa.Table, pa.Array]:
-        """Rows that Spark found, with the names and types of their columns, and what they are called; None: nobody asks for that."""
+        """Rows that Spark found, with the names and types of their columns, and what they are called; None where that is not needed."""
         width = len(self.new.schema)
         columns = [held.column(i).cast(f.type) for i, f in enumerate(self.new.schema)]
         rows = pa.table(columns, schema=self.new.schema)

@@ -119,7 +119,7 @@ class Counting(_Work):
         for number, question in self.questions(task):
             self.stop.check()
             result = answer(question, self.methods)
-            tally = result.per_row if result.pairs else result.per_row[:0]  # a page of zeros that nobody reads costs nothing
+            tally = result.per_row if result.pairs else result.per_row[:0]  # a page of zeros that is never read costs nothing
             found.append((task.denials[number][0], result.pairs, *taking_part(tally)))
         return found
 

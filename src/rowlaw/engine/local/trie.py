@@ -79,7 +79,7 @@ def build(rules: Sequence[Compiled], alone: Callable[[int], bool] | None = None)
     """The tries of some rules: independent of each other, so each may run on its own.
 
     Rules share a trie only if the same rows may stand for ``s`` and ``t``, unknown values aside. A rule without equalities, or one that
-    is better off ``alone`` (asked by its number) or has nobody to share with, is a trie by itself: whoever visits it orders its equalities.
+    is better off ``alone`` (asked by its number) or has no rule to share with, is a trie by itself: visitors order its equalities.
     """
     sharing: dict[Hashable, list[int]] = {}
     single: list[int] = []
