@@ -1,4 +1,5 @@
-"""``python -m benchmarks all`` measures everything, ``python -m benchmarks TARGET`` one target; ``--list`` names them."""
+"""``python -m benchmarks all`` measures everything, ``python -m benchmarks TARGET`` one target; ``--list`` names
+them."""
 
 from __future__ import annotations
 
@@ -25,17 +26,38 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _parser(known: dict[str, str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure rowlaw against its peers in one run.")
-    parser.add_argument("target", nargs="?", choices=[ALL, *sorted(known)], metavar="TARGET", help=f"{ALL}, or one of {', '.join(known)}")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure rowlaw against its peers in one run."
+    )
+    parser.add_argument(
+        "target",
+        nargs="?",
+        choices=[ALL, *sorted(known)],
+        metavar="TARGET",
+        help=f"{ALL}, or one of {', '.join(known)}",
+    )
     parser.add_argument("--list", action="store_true", help="name the targets and their cases, measure nothing")
-    parser.add_argument("--rows", type=_numbers, default=(), metavar="N[,N...]", help="sizes, such as 100k,1M; default: the target's own")
+    parser.add_argument(
+        "--rows",
+        type=_numbers,
+        default=(),
+        metavar="N[,N...]",
+        help="sizes, such as 100k,1M; default: the target's own",
+    )
     parser.add_argument("--repeat", type=int, default=3, metavar="K", help="rounds at the most; default 3")
-    parser.add_argument("--minutes", type=float, default=60.0, metavar="M", help="nothing is repeated after these; default 60")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, metavar="M", help="nothing is repeated after these; default 60"
+    )
     parser.add_argument("--only", metavar="TEXT", help="only cases whose name contains this")
     parser.add_argument(
-        "--timeout", type=float, metavar="S", help=f"seconds for one timed call; default {TIMEOUT:g}, for {ALL} {ALL_TIMEOUT:g}"
+        "--timeout",
+        type=float,
+        metavar="S",
+        help=f"seconds for one timed call; default {TIMEOUT:g}, for {ALL} {ALL_TIMEOUT:g}",
     )
-    parser.add_argument("--quick", action="store_true", help="try everything out: few rows, one round, results apart from the real ones")
+    parser.add_argument(
+        "--quick", action="store_true", help="try everything out: few rows, one round, results apart from the real ones"
+    )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the results go; default benchmarks/results")
     return parser
 
@@ -54,9 +76,13 @@ def main(arguments: list[str] | None = None) -> int:
         for name, description in known.items():
             console.print(f"[bold]{name}[/bold]  {description}")
             for comparison in runner.cases(name, options):
-                console.print(f"  {comparison.title}: {', '.join(c.label for c in (comparison.ours, *comparison.peers))}")
+                console.print(
+                    f"  {comparison.title}: {', '.join(c.label for c in (comparison.ours, *comparison.peers))}"
+                )
         return 0
-    return runner.run(list(known) if given.target == ALL else [given.target], options, console, Console(stderr=True), folder)
+    return runner.run(
+        list(known) if given.target == ALL else [given.target], options, console, Console(stderr=True), folder
+    )
 
 
 if __name__ == "__main__":

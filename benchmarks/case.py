@@ -14,8 +14,8 @@ OURS = "rowlaw"  # how the labels of our own contenders begin
 class Case:
     """One job in one fresh process: ``prepare``, ``warm``, then ``run`` (timed, once or more), then ``close``.
 
-    The constructor takes the contender's parameters. The answer is anything that JSON can hold; None means that there is nothing to
-    compare. Data is made before any process starts (``Comparison.make``), so that it never counts.
+    The constructor takes the contender's parameters. The answer is anything that JSON can hold; None means that there
+    is nothing to compare. Data is made before any process starts (``Comparison.make``), so that it never counts.
     """
 
     def prepare(self) -> None:
@@ -33,7 +33,8 @@ class Case:
         return found
 
     def data_bytes(self) -> int | None:
-        """Size of the data the job works on, for cases whose peak of memory is to be set against it. Asked after the last ``run``."""
+        """Size of the data the job works on, for cases whose peak of memory is to be set against it. Asked after the
+        last ``run``."""
         return None
 
     def facts(self) -> list[Fact]:
@@ -59,7 +60,11 @@ class Fact:
         >>> str(Fact("peak of the driver", 512.4, "MiB", 600.0))
         'peak of the driver: 512 MiB; bar 600: met'
         """
-        verdict = "" if self.at_most is None else f"; bar {self.at_most:g}: {'met' if self.value <= self.at_most else 'missed'}"
+        verdict = (
+            ""
+            if self.at_most is None
+            else f"; bar {self.at_most:g}: {'met' if self.value <= self.at_most else 'missed'}"
+        )
         return f"{self.name}: {self.value:,.0f} {self.unit}{verdict}"
 
 

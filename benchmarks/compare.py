@@ -1,4 +1,5 @@
-"""Turn measurements into statements: medians, ratios with their spread, bounds where somebody ran out of time, agreement."""
+"""Turn measurements into statements: medians, ratios with their spread, bounds where somebody ran out of time,
+agreement."""
 
 from __future__ import annotations
 
@@ -140,7 +141,9 @@ def difference(first: Any, second: Any, limit: int = 8) -> list[str]:
         return lines[:limit]
     if isinstance(first, list) and isinstance(second, list):
         left, right = {canonical(a) for a in first}, {canonical(a) for a in second}
-        lines = [f"only ours: {a[:200]}" for a in sorted(left - right)] + [f"only theirs: {a[:200]}" for a in sorted(right - left)]
+        lines = [f"only ours: {a[:200]}" for a in sorted(left - right)] + [
+            f"only theirs: {a[:200]}" for a in sorted(right - left)
+        ]
         return (lines or [f"{len(first)} / {len(second)} entries, in another order or number"])[:limit]
     return [f"{canonical(first)[:200]} / {canonical(second)[:200]}"]
 
@@ -185,7 +188,12 @@ def to_json(comparison: Comparison, records: list[Record], timeout: float) -> di
         if record is not ours:
             found = ratio(ours, record, timeout)
             if found is not None:
-                entry["ratio"] = {"value": found.value, "min": found.low, "max": found.high, "bound": found.bound or None}
+                entry["ratio"] = {
+                    "value": found.value,
+                    "min": found.low,
+                    "max": found.high,
+                    "bound": found.bound or None,
+                }
                 if record.contender.bar is not None:
                     entry["bar"] = {"at_most": record.contender.bar, "met": found.meets(record.contender.bar)}
             entry["answers_agree"] = agree(ours, record)
@@ -201,4 +209,8 @@ def to_json(comparison: Comparison, records: list[Record], timeout: float) -> di
 
 def _kept(answer: Any) -> Any:
     text = canonical(answer)
-    return answer if len(text) <= ANSWER_LIMIT else {"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)}
+    return (
+        answer
+        if len(text) <= ANSWER_LIMIT
+        else {"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)}
+    )

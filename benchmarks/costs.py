@@ -1,7 +1,7 @@
 """Cost estimates beside what counting takes: ``python -m benchmarks.costs`` on Tax with errors, a million rows.
 
-For each rule every method that can count it, with its estimate and the CPU seconds of the best of some calls. This is what the constants in
-``rowlaw/engine/local/costs.py`` are taken from. The method that is chosen is marked.
+For each rule every method that can count it, with its estimate and the CPU seconds of the best of some calls. This is
+what the constants in ``rowlaw/engine/local/costs.py`` are taken from. The method that is chosen is marked.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def rules() -> list[str]:
 
 
 def measured(relation: Any, texts: Sequence[str]) -> Iterator[tuple[str, str, bool, float, float]]:
-    """For each rule and method that can count it: rule, method, whether it is chosen, estimate and measured CPU seconds."""
+    """For each rule and method that can count it: rule, method, whether it is chosen, estimate and measured CPU
+    seconds."""
     from rowlaw.engine.local.compile import Scales, compile_rule
     from rowlaw.engine.local.count import METHODS, count, settled_method
     from rowlaw.engine.local.method import Question

@@ -1,7 +1,9 @@
-"""Cases for keys, functional and order dependencies: ours by strategy, and Desbordante's algorithms. Null equals null; sets are compared.
+"""Cases for keys, functional and order dependencies: ours by strategy, and Desbordante's algorithms. Null equals null;
+sets are compared.
 
-Every contender gets the table as ordered integer codes, so that all mean the same by "equal" and "less": Desbordante would read the texts
-``01`` and ``1`` as one number. With ``load`` reading the table counts too: ours from the original file, theirs from the codes.
+Every contender gets the table as ordered integer codes, so that all mean the same by "equal" and "less": Desbordante
+would read the texts ``01`` and ``1`` as one number. With ``load`` reading the table counts too: ours from the original
+file, theirs from the codes.
 """
 
 from __future__ import annotations
@@ -77,13 +79,15 @@ def coded(table: str, rows: int | None, columns: int | None = None) -> Path:
 
 
 def digest(laws: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
-    """The number of laws and a short name for the set of them; a law is its kind, its context and its sides, by column numbers."""
+    """The number of laws and a short name for the set of them; a law is its kind, its context and its sides, by column
+    numbers."""
     texts = sorted(str((kind, sorted(context), sorted(sides), *rest)) for kind, context, sides, *rest in laws)
     return {"laws": len(texts), "set": hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]}
 
 
 class Ours(Case):
-    """``discover_dependencies`` or, for ``levels``, HyOD as published; on a relation that is encoded already, unless ``load``."""
+    """``discover_dependencies`` or, for ``levels``, HyOD as published; on a relation that is encoded already, unless
+    ``load``."""
 
     def __init__(
         self,
@@ -94,7 +98,14 @@ class Ours(Case):
         strategy: str = "auto",
         load: bool = False,
     ) -> None:
-        self.kind, self.table, self.rows, self.columns, self.strategy, self.load = kind, table, rows, columns, strategy, load
+        self.kind, self.table, self.rows, self.columns, self.strategy, self.load = (
+            kind,
+            table,
+            rows,
+            columns,
+            strategy,
+            load,
+        )
 
     def prepare(self) -> None:
         self.small = self._read(coded("tax", WARM_ROWS, self.columns))
@@ -139,7 +150,9 @@ def _law(rule: Any, place: dict[str, int]) -> tuple[Any, ...]:
 class Desbordante(Case):
     """One of Desbordante's algorithms: Fastod, HyFD or HPIValid."""
 
-    def __init__(self, algorithm: str, table: str, rows: int | None = None, columns: int | None = None, load: bool = False) -> None:
+    def __init__(
+        self, algorithm: str, table: str, rows: int | None = None, columns: int | None = None, load: bool = False
+    ) -> None:
         self.algorithm, self.table, self.rows, self.columns, self.load = algorithm, table, rows, columns, load
 
     def prepare(self) -> None:
@@ -156,7 +169,9 @@ class Desbordante(Case):
             return digest(("fd", left, [right]) for left, right in tools.hyfd(loaded))
         found = tools.fastod(loaded)
         orders = [
-            ("od", context, sides, down) for down, some in ((False, found.ascending), (True, found.descending)) for context, sides in some
+            ("od", context, sides, down)
+            for down, some in ((False, found.ascending), (True, found.descending))
+            for context, sides in some
         ]
         return digest([*(("fd", context, [side]) for context, side in found.constant), *orders])
 

@@ -1,4 +1,5 @@
-"""What a run leaves behind: one JSON document per target, from which the pictures and the page of benchmarks are made."""
+"""What a run leaves behind: one JSON document per target, from which the pictures and the page of benchmarks are
+made."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def document(target: str, facts: Document, measured: Measured, options: Options,
 def merged(new: Document, before: Document, wanted: Sequence[Comparison] | None = None) -> Document:
     """``new``, which has some cases of a target, completed by those of ``before``.
 
-    With ``wanted``, all cases of the target as it is now: what it no longer has is dropped, and the others come in its order.
+    With ``wanted``, all cases of the target as it is now: what it no longer has is dropped, and the others come in its
+    order.
     """
     known = {_place(c): c for document in (before, new) for c in document["comparisons"]}
     if wanted is not None:
@@ -86,7 +88,8 @@ def read(target: str, folder: Path) -> Document | None:
 
 
 def read_all(folder: Path) -> list[Document]:
-    """All documents of a folder, by name of target; `make torture` keeps its own there, and an older one is there to compare with."""
+    """All documents of a folder, by name of target; `make torture` keeps its own there, and an older one is there to
+    compare with."""
     return [one for name, one in _documents(folder).items() if name == one.get("target")]
 
 

@@ -1,7 +1,9 @@
-"""Which way of listing pairs wins, in CPU seconds of one thread: ``python -m benchmarks.listing [ROWS]`` (40,000 if not given).
+"""Which way of listing pairs wins, in CPU seconds of one thread: ``python -m benchmarks.listing [ROWS]`` (40,000 if not
+given).
 
-The thresholds of ``engine/local/division.py`` and ``plan.py`` come from here, and the decision not to use FACET's algorithms by default
-(docs/decisions/0014-listing-by-division.md). A way that would take longer than ``LIMIT`` is given up.
+The thresholds of ``engine/local/division.py`` and ``plan.py`` come from here, and the decision not to use FACET's
+algorithms by default (docs/decisions/0014-listing-by-division.md). A way that would take longer than ``LIMIT`` is given
+up.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ ROWS, LIMIT = 40_000, 10.0  # seconds
 RULES = {
     "few values": "not (s.State = t.State and s.Rate < t.Rate and s.Gross < t.Gross and s.Paid2a_100 > t.Paid2a_100)",
     "one inequality": "not (s.State = t.State and s.Gross < t.Gross)",
-    **{name: rule for name, rule in target.rules().items() if "10 per row" in name or "100 per row" in name or "per row" not in name},
+    **{
+        name: rule
+        for name, rule in target.rules().items()
+        if "10 per row" in name or "100 per row" in name or "per row" not in name
+    },
 }
 Found = Iterator[tuple[Any, Any]]
 
@@ -80,7 +86,9 @@ def main(rows: int) -> None:
         counts = {pairs for one in found if one is not None for pairs in [one[1]]}
         if len(counts) > 1:
             raise AssertionError(f"{name}: the ways list different numbers of pairs: {counts}")
-        table.add_row(name, *(f"{n:,}" for n in counts), *("> limit" if one is None else f"{one[0]:.3f}" for one in found))
+        table.add_row(
+            name, *(f"{n:,}" for n in counts), *("> limit" if one is None else f"{one[0]:.3f}" for one in found)
+        )
     Console(width=200).print(table)
 
 

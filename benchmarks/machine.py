@@ -31,7 +31,9 @@ def facts() -> dict[str, Any]:
 
 def _cpu() -> str | None:
     info = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(encoding="utf-8"), re.MULTILINE) if info.exists() else None
+    found = (
+        re.search(r"^model name\s*:\s*(.+)$", info.read_text(encoding="utf-8"), re.MULTILINE) if info.exists() else None
+    )
     return found.group(1) if found else platform.processor() or None
 
 

@@ -47,7 +47,8 @@ def measure(contender: Contender, calls: int, timeout: float) -> Measurement:
 
 
 def measure_together(contenders: Sequence[Contender], calls: int, timeouts: Sequence[float]) -> list[Measurement]:
-    """Run contenders by turns in one fresh process, ``calls`` times each; the timeouts are for one timed call of each."""
+    """Run contenders by turns in one fresh process, ``calls`` times each; the timeouts are for one timed call of
+    each."""
     with tempfile.TemporaryDirectory() as folder:
         events, log = Path(folder, "events"), Path(folder, "log")
         events.touch()
@@ -114,7 +115,12 @@ def _summary(told: list[dict[str, Any]], who: int, sampler: Sampler, given_up: s
     finished = bool(told) and told[-1]["event"] == "done"
     status: Status = "done"
     reason = ""
-    if not finished and ends and len(ends) == len(starts) and any(e["event"] == "start" and e["who"] != who for e in told[-2:]):
+    if (
+        not finished
+        and ends
+        and len(ends) == len(starts)
+        and any(e["event"] == "start" and e["who"] != who for e in told[-2:])
+    ):
         pass  # another contender of this process was ended or failed; what was measured before stands
     elif given_up:
         status, reason = ("timeout", "") if given_up == "timeout" else ("failed", given_up)

@@ -1,7 +1,9 @@
-"""Figures where people read them: ``python -m benchmarks.pages`` writes the measured tables and pictures into the pages of ``docs/``.
+"""Figures where people read them: ``python -m benchmarks.pages`` writes the measured tables and pictures into the pages
+of ``docs/``.
 
-A page has a mark, ``<!-- summary -->``; what stands between it and ``<!-- /summary -->`` is written here, from the results in
-``benchmarks/results/summary.json``. ``make bench`` does this after measuring. The pages, the pictures in docs/ and this file are committed.
+A page has a mark, ``<!-- summary -->``; what stands between it and ``<!-- /summary -->`` is written here, from the
+results in ``benchmarks/results/summary.json``. ``make bench`` does this after measuring. The pages, the pictures in
+docs/ and this file are committed.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from benchmarks.plots import draw
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = Path("pictures") / "benchmarks"
-_FIGURE = re.compile(r'<figure role="img" aria-label="([^"]*)">(<svg.*?</svg>)<figcaption>.*?</figcaption></figure>', re.DOTALL)
+_FIGURE = re.compile(
+    r'<figure role="img" aria-label="([^"]*)">(<svg.*?</svg>)<figcaption>.*?</figcaption></figure>', re.DOTALL
+)
 
 
 def parts() -> dict[str, Callable[[Path], str]]:
@@ -77,7 +81,9 @@ def _with_pictures(content: str, page: Path, docs: Path) -> str:
         path = docs / PICTURES / f"{name}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         # drawings take the colour of the text around them; as a file there is none, so they bring their own ground
-        path.write_text(drawing.replace("<svg ", '<svg style="background:#fff;color:#17202c" ', 1) + "\n", encoding="utf-8")
+        path.write_text(
+            drawing.replace("<svg ", '<svg style="background:#fff;color:#17202c" ', 1) + "\n", encoding="utf-8"
+        )
         up = "../" * (len(page.relative_to(docs).parts) - 1)
         return f"![{title}]({up}{(PICTURES / path.name).as_posix()})"
 

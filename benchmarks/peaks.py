@@ -1,4 +1,5 @@
-"""The largest resident memory that single processes of a Spark application have: the driver's Python, and each Python worker."""
+"""The largest resident memory that single processes of a Spark application have: the driver's Python, and each Python
+worker."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def reset_peak() -> None:
 
 
 class Watch:
-    """Looks at the Python workers below some processes while in the ``with`` block; ``peaks`` has each one's peak by its process id."""
+    """Looks at the Python workers below some processes while in the ``with`` block; ``peaks`` has each one's peak by
+    its process id."""
 
     def __init__(self, roots: Callable[[], list[int]]) -> None:
         self.roots = roots

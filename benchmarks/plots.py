@@ -1,6 +1,8 @@
-"""Pictures of the results, beside them: ``python -m benchmarks.plots [FOLDER]`` draws them again from the JSON documents.
+"""Pictures of the results, beside them: ``python -m benchmarks.plots [FOLDER]`` draws them again from the JSON
+documents.
 
-For each target the ratios to peers; for all of them together ratios of time and of memory, and growth with rows, columns and rules.
+For each target the ratios to peers; for all of them together ratios of time and of memory, and growth with rows,
+columns and rules.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from benchmarks.documents import RESULTS, Document, read_all
 from benchmarks.svg import Dot
 
 MIB = 2**20
-TIME, MEMORY = "our time / peer's time: left of 1 we are faster (triangle: a bound, red: the bar)", "our peak of memory / peer's peak"
+TIME, MEMORY = (
+    "our time / peer's time: left of 1 we are faster (triangle: a bound, red: the bar)",
+    "our peak of memory / peer's peak",
+)
 
 
 def draw(folder: Path = RESULTS) -> list[Path]:
@@ -59,7 +64,13 @@ def against_tools(documents: Sequence[Document]) -> list[Dot]:
     """All ratios of time to other tools, a row for each target."""
     return [
         Dot(
-            document["target"], dot.series, dot.value, dot.value, dot.value, dot.bound, note=f"{dot.row}, {dot.bound or ''} {dot.value:.3g}"
+            document["target"],
+            dot.series,
+            dot.value,
+            dot.value,
+            dot.value,
+            dot.bound,
+            note=f"{dot.row}, {dot.bound or ''} {dot.value:.3g}",
         )
         for document in documents
         for dot in ratios(document)
@@ -68,7 +79,8 @@ def against_tools(documents: Sequence[Document]) -> list[Dot]:
 
 
 def memory_ratios(documents: Sequence[Document]) -> list[Dot]:
-    """All ratios of peaks of memory to other tools, a row for each target; the peak of one that ran out of time is a bound."""
+    """All ratios of peaks of memory to other tools, a row for each target; the peak of one that ran out of time is a
+    bound."""
     found = []
     for document in documents:
         for comparison in document["comparisons"]:
@@ -84,7 +96,8 @@ def memory_ratios(documents: Sequence[Document]) -> list[Dot]:
 
 
 def growth(documents: Sequence[Document], axis: str, *, memory: bool = False) -> dict[str, list[tuple[float, float]]]:
-    """Size and seconds (or peaks in MiB) of what was measured at several sizes; peers only where there are few of ours."""
+    """Size and seconds (or peaks in MiB) of what was measured at several sizes; peers only where there are few of
+    ours."""
     found: dict[str, dict[int, float]] = defaultdict(dict)
     for document in documents:
         for comparison in document["comparisons"]:
@@ -93,7 +106,9 @@ def growth(documents: Sequence[Document], axis: str, *, memory: bool = False) ->
             for one in comparison["contenders"][: 1 if axis == "rows" else None]:
                 value = (peak(one) or 0) / MIB if memory else one["median_seconds"]
                 if value:
-                    found[f"{comparison['name']}{'' if axis == 'rows' else ', ' + one['label']}"][comparison["size"]] = value
+                    found[f"{comparison['name']}{'' if axis == 'rows' else ', ' + one['label']}"][
+                        comparison["size"]
+                    ] = value
     return {name: sorted(points.items()) for name, points in found.items() if len(points) > 1}
 
 

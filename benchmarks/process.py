@@ -29,7 +29,12 @@ def cpu_seconds(root: psutil.Process) -> float:
     for process in family(root):
         with contextlib.suppress(psutil.Error):
             times = process.cpu_times()
-            total += times.user + times.system + getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+            total += (
+                times.user
+                + times.system
+                + getattr(times, "children_user", 0.0)
+                + getattr(times, "children_system", 0.0)
+            )
     return total
 
 
@@ -43,7 +48,8 @@ def rss(processes: list[psutil.Process]) -> int:
 
 
 def pss(processes: list[psutil.Process]) -> int | None:
-    """Resident bytes, every page once: a page shared by n processes counts 1/n in each. None where the system does not tell."""
+    """Resident bytes, every page once: a page shared by n processes counts 1/n in each. None where the system does not
+    tell."""
     total, told = 0, False
     for process in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -80,7 +86,8 @@ class Sampler:
             self._next_pss = now + max(PSS_EVERY, PSS_SHARE * (time.monotonic() - now))
 
     def end(self, patience: float = 10.0) -> None:
-        """Wait for descendants that are on their way out, then end those that are not: only processes of this family."""
+        """Wait for descendants that are on their way out, then end those that are not: only processes of this
+        family."""
         self.seen.update((process.pid, process) for process in family(self.root))
         _, alive = psutil.wait_procs(list(self.seen.values()), timeout=patience)
         for process in alive:

@@ -16,7 +16,9 @@ Measured = Sequence[tuple[Comparison, list[Record]]]
 
 def tables(measured: Measured, timeout: float) -> Iterable[Table]:
     """One table: a line per peer, ours repeated beside it."""
-    table = Table(title="ours / peer: below 1 we are faster; memory is the peak of all processes together", title_justify="left")
+    table = Table(
+        title="ours / peer: below 1 we are faster; memory is the peak of all processes together", title_justify="left"
+    )
     for name in ("case", "ours", "peer", "", "ratio", "bar", "memory ours / peer", "CPU s ours / peer", "answers"):
         table.add_column(name, justify="left" if name in ("case", "peer", "bar", "answers") else "right")
     for comparison, records in measured:
@@ -44,7 +46,14 @@ def tables(measured: Measured, timeout: float) -> Iterable[Table]:
 def summary(runs: Iterable[tuple[str, Measured, float]], timeout: float) -> Table:
     """A line per target: how often we are faster than another tool, how many bars are met, and how long it took."""
     table = Table(title="all targets", title_justify="left")
-    for name in ("target", "cases", "faster / slower than another tool", "bars met / missed", "answers that differ", "minutes"):
+    for name in (
+        "target",
+        "cases",
+        "faster / slower than another tool",
+        "bars met / missed",
+        "answers that differ",
+        "minutes",
+    ):
         table.add_column(name, justify="left" if name == "target" else "right")
     for target, measured, seconds in runs:
         pairs = [(records[0], peer) for _, records in measured for peer in records[1:]]
@@ -90,9 +99,19 @@ def problems(measured: Measured) -> list[Panel]:
             if record.failure is not None and (record is records[0] or record.failure.status == "failed"):
                 found.append(problem(f"{label}: {record.failure.status}, {record.failure.reason}"))
             if len({canonical(a) for a in record.answers}) > 1:
-                found.append(problem(f"{label}: the answer changes from run to run", *difference(record.answers[0], record.answers[-1])))
+                found.append(
+                    problem(
+                        f"{label}: the answer changes from run to run",
+                        *difference(record.answers[0], record.answers[-1]),
+                    )
+                )
             elif record is not records[0] and agree(records[0], record) is False:
-                found.append(problem(f"{label}: ANSWERS DIFFER (ours / theirs)", *difference(records[0].answers[0], record.answers[0])))
+                found.append(
+                    problem(
+                        f"{label}: ANSWERS DIFFER (ours / theirs)",
+                        *difference(records[0].answers[0], record.answers[0]),
+                    )
+                )
     return found
 
 

@@ -1,7 +1,8 @@
-"""Run targets: every contender once, target by target, then all again while there is time; tables, documents and pictures at the end.
+"""Run targets: every contender once, target by target, then all again while there is time; tables, documents and
+pictures at the end.
 
-In a round a comparison's contenders follow each other, and a second round comes only after the first round of everything, so that
-a slow minute of a shared machine falls on all alike and spoils no more than one round.
+In a round a comparison's contenders follow each other, and a second round comes only after the first round of
+everything, so that a slow minute of a shared machine falls on all alike and spoils no more than one round.
 """
 
 from __future__ import annotations
@@ -97,7 +98,9 @@ def available() -> dict[str, str]:
 
 def cases(target: str, options: Options) -> list[Comparison]:
     """The comparisons of a target that ``options.only`` lets through."""
-    make: Callable[[Options], list[Comparison]] = importlib.import_module(f"{targets.__name__}.{target.replace('-', '_')}").CASES
+    make: Callable[[Options], list[Comparison]] = importlib.import_module(
+        f"{targets.__name__}.{target.replace('-', '_')}"
+    ).CASES
     return [c for c in make(options) if options.only is None or options.only in c.title]
 
 
@@ -143,7 +146,9 @@ def _repeat(entries: list[Entry], end: float, options: Options, notes: Console) 
 
 
 def _measure(comparison: Comparison, records: list[Record], which: str, options: Options, notes: Console) -> None:
-    notes.print(f"[dim]{comparison.title}: {which}, {' and '.join(r.contender.label for r in records)} ...[/dim]", end=" ")
+    notes.print(
+        f"[dim]{comparison.title}: {which}, {' and '.join(r.contender.label for r in records)} ...[/dim]", end=" "
+    )
     limits = [record.contender.limit(options.timeout) for record in records]
     found = measure_together([record.contender for record in records], comparison.calls, limits)
     for record, one in zip(records, found, strict=True):
@@ -167,7 +172,8 @@ def _write(one: Run, facts: dict[str, Any], options: Options, folder: Path) -> N
     found = documents.document(one.target, facts, one.measured, options, one.seconds)
     before = documents.read(one.target, folder)
     if options.only is not None and before is not None:
-        wanted = cases(one.target, replace(options, only=None)) if shared.folder() is not None else None  # without tables not all are told
+        # without tables not all are told
+        wanted = cases(one.target, replace(options, only=None)) if shared.folder() is not None else None
         found = documents.merged(found, before, wanted)
     documents.write(found, folder)
 

@@ -1,4 +1,5 @@
-"""A real Spark cluster on this machine: a standalone master and workers as processes of their own, from the pip package, on loopback.
+"""A real Spark cluster on this machine: a standalone master and workers as processes of their own, from the pip
+package, on loopback.
 
 Benchmarks measure on it, and ``tests/cluster`` proves on it that answers are the same.
 """
@@ -74,7 +75,8 @@ class Standalone:
         self.workers[i] = self._registered(*self._launch_worker())
 
     def session(self, **conf: str) -> SparkSession:
-        """A session of this very process, which must have no other; settings as ``session(**{"spark.executor.memory": "1g"})``."""
+        """A session of this very process, which must have no other; settings as ``session(**{"spark.executor.memory":
+        "1g"})``."""
         before = os.environ.get("PYSPARK_SUBMIT_ARGS")
         os.environ["PYSPARK_SUBMIT_ARGS"] = self.submit_args(conf)
         try:
@@ -88,14 +90,21 @@ class Standalone:
     def submit_args(self, conf: dict[str, str]) -> str:
         """The last word on settings of a session that rowlaw starts; see ``rowlaw.spark.launch``."""
         java = " ".join(["-XX:TieredStopAtLevel=1", *cds.options(find_java())])
-        merged = {**CONF, "spark.cores.max": str(self.size * self.cores), "spark.executor.extraJavaOptions": java, **conf}
+        merged = {
+            **CONF,
+            "spark.cores.max": str(self.size * self.cores),
+            "spark.executor.extraJavaOptions": java,
+            **conf,
+        }
         return " ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in merged.items()) + " pyspark-shell"
 
     def _launch_worker(self) -> tuple[subprocess.Popen[bytes], Path]:
         self._started += 1
         size = ("--cores", str(self.cores), "--memory", self.memory)
         ports = ("--port", "0", "--webui-port", "0", "--work-dir", str(self.folder / "work"))
-        return self._daemon(f"worker-{self._started}", "org.apache.spark.deploy.worker.Worker", *size, *ports, self.master)
+        return self._daemon(
+            f"worker-{self._started}", "org.apache.spark.deploy.worker.Worker", *size, *ports, self.master
+        )
 
     def _registered(self, process: subprocess.Popen[bytes], log: Path) -> subprocess.Popen[bytes]:
         await_line(log, r"Successfully registered with master")

@@ -1,4 +1,5 @@
-"""Two kinds of charts as SVG text: dots in rows and lines, both on logarithmic axes. Small files, and text takes the colour around it."""
+"""Two kinds of charts as SVG text: dots in rows and lines, both on logarithmic axes. Small files, and text takes the
+colour around it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from html import escape
 
 from benchmarks.case import short
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#a0622d")  # told apart by the colour-blind
+# told apart by the colour-blind
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#a0622d")
 DASHES = ("", "6 3", "2 2")  # for more lines than there are colours
 FONT, LETTER = 11, 5.9  # pixels: height of the text, and width of a letter, nearly
 WIDTH, ROW, EDGE = 760, 17, 14  # pixels
@@ -19,7 +21,8 @@ AXIS_HEIGHT = 34  # of numbers and title
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value in a row, with its spread; ``bound`` is ``<`` or ``>`` where only a bound is known, ``bar`` what was wanted."""
+    """A value in a row, with its spread; ``bound`` is ``<`` or ``>`` where only a bound is known, ``bar`` what was
+    wanted."""
 
     row: str
     series: str
@@ -104,8 +107,12 @@ def lines(found: Mapping[str, Sequence[tuple[float, float]]], x_title: str, y_ti
 
 
 def _whole(parts: Iterable[str], height: float) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}"'
-    return "\n".join((f'{head} font-family="sans-serif" font-size="{FONT}" fill="currentColor">', *parts, "</svg>")) + "\n"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}"'
+    )
+    return (
+        "\n".join((f'{head} font-family="sans-serif" font-size="{FONT}" fill="currentColor">', *parts, "</svg>")) + "\n"
+    )
 
 
 def _axis_below(x: Scale, top: float, bottom: float, title: str) -> list[str]:
@@ -124,7 +131,9 @@ def _legend(names: Sequence[tuple[str, int, int]], top: float) -> tuple[list[str
         if at > EDGE and at + width > WIDTH:
             at, y = float(EDGE), y + ROW
         dashed = f' stroke-dasharray="{DASHES[dash]}"' if dash else ""
-        parts.append(f'<path d="M{at:g} {y - 4:g}h18" stroke="{COLOURS[number % len(COLOURS)]}" stroke-width="3"{dashed}/>')
+        parts.append(
+            f'<path d="M{at:g} {y - 4:g}h18" stroke="{COLOURS[number % len(COLOURS)]}" stroke-width="3"{dashed}/>'
+        )
         parts.append(_text(at + 23, y, name, "start"))
         at += width
     return parts, y - top + 8

@@ -1,7 +1,8 @@
-"""Upkeep as its users have it: the commands, each in a fresh process, default kinds, comparisons across columns, null unknown.
+"""Upkeep as its users have it: the commands, each in a fresh process, default kinds, comparisons across columns, null
+unknown.
 
-Ours is ``rowlaw apply`` from its start to its end; from scratch is ``rowlaw discover`` on the changed table. The cases are listed by
-:mod:`benchmarks.targets.upkeep`.
+Ours is ``rowlaw apply`` from its start to its end; from scratch is ``rowlaw discover`` on the changed table. The cases
+are listed by :mod:`benchmarks.targets.upkeep`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ COMMAND = [sys.executable, "-c", "from rowlaw.cli import main; main()"]
 
 def rowlaw(*arguments: str) -> Any:
     """Run a command in a process of its own; its JSON document."""
-    done = subprocess.run([*COMMAND, *arguments, "--format", "json", "--quiet"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*COMMAND, *arguments, "--format", "json", "--quiet"], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -114,7 +117,9 @@ class FreshApply(Command):
 class FreshDiscover(Command):
     """``rowlaw discover`` on the changed table."""
 
-    def __init__(self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ()) -> None:
+    def __init__(
+        self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ()
+    ) -> None:
         self.job, self.kinds = (table, rows, insert, delete), chosen_kinds(kinds)
 
     def prepare(self) -> None:
@@ -220,19 +225,30 @@ class OneRow(Case):
 
 def cases(rows: tuple[int, ...]) -> list[Comparison]:
     """Batches against discovery, a series of batches, states against discovery, keys of wide tables, chosen rules."""
-    tables: list[tuple[str, dict[str, Any]]] = [(name, {"table": name}) for name in ("airport", "adult") if name in shared.names()]
+    tables: list[tuple[str, dict[str, Any]]] = [
+        (name, {"table": name}) for name in ("airport", "adult") if name in shared.names()
+    ]
     tables += [("Tax", {"table": "tax", "rows": size}) for size in rows]
     found = []
     for name, job in tables:
         found += [_compared(f"users: {what}, {name}", one, bar) for what, one, bar in batches(job, SHARES, DELETE_BAR)]
-        found.append(_compared(f"users: {SERIES} x 1% inserts, {name}", {**job, "insert": 0.01 * SERIES}, SERIES_BAR, series=SERIES))
+        found.append(
+            _compared(
+                f"users: {SERIES} x 1% inserts, {name}", {**job, "insert": 0.01 * SERIES}, SERIES_BAR, series=SERIES
+            )
+        )
     for name, job in wide_tables():
-        for what, one, _ in batches(job, SHARES, DELETE_BAR):  # a process takes longer to start than to find keys: no bar
+        # a process takes longer to start than to find keys: no bar
+        for what, one, _ in batches(job, SHARES, DELETE_BAR):
             found.append(_compared(f"users: keys, {what}, {name}", {**one, "kinds": ("key",)}, None))
     for columns in (len(tax.SCHEMA), 60):
-        peer = Contender("rowlaw, insert", f"{__name__}:OneRow", {"columns": columns, "delete": False}, bar=DELETE_ROW_BAR)
+        peer = Contender(
+            "rowlaw, insert", f"{__name__}:OneRow", {"columns": columns, "delete": False}, bar=DELETE_ROW_BAR
+        )
         ours = Contender("rowlaw, delete", f"{__name__}:OneRow", {"columns": columns, "delete": True})
-        found.append(Comparison(name=f"one row like another, {columns} columns", size=KEYED_ROWS, ours=ours, peers=(peer,)))
+        found.append(
+            Comparison(name=f"one row like another, {columns} columns", size=KEYED_ROWS, ours=ours, peers=(peer,))
+        )
     return [*found, *_states()]
 
 

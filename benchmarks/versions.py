@@ -30,7 +30,8 @@ def sources(commit: str) -> Path:
 
 
 def environment(commit: str | None) -> dict[str, str]:
-    """What to add to the environment of a process, and of the Spark workers that it starts, so that they import that version."""
+    """What to add to the environment of a process, and of the Spark workers that it starts, so that they import that
+    version."""
     if commit is None:
         return {}
     return {"PYTHONPATH": os.pathsep.join(filter(None, (str(sources(commit)), os.environ.get("PYTHONPATH"))))}

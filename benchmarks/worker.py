@@ -1,7 +1,8 @@
 """One measurement in a fresh process: ``python -m benchmarks.worker SPEC``, started by ``benchmarks.measure``.
 
-SPEC is JSON: ``cases`` (``case``, that is ``module:Class``, and ``params`` of each), ``calls``, ``events`` (a file). Cases take turns.
-One JSON line per event goes to that file, because Spark and its peers write to the standard streams as they please.
+SPEC is JSON: ``cases`` (``case``, that is ``module:Class``, and ``params`` of each), ``calls``, ``events`` (a file).
+Cases take turns. One JSON line per event goes to that file, because Spark and its peers write to the standard streams
+as they please.
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
-"""Whether the frames of one result name the same rows: `rows`, `violations` and `flagged` against each other and the input."""
+"""Whether the frames of one result name the same rows: `rows`, `violations` and `flagged` against each other and the
+input."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 
-def disagreements(result: Any, rules: Mapping[str, str], expected: Mapping[Any, Mapping[str, Any]], row_id: str | None) -> list[str]:
+def disagreements(
+    result: Any, rules: Mapping[str, str], expected: Mapping[Any, Mapping[str, Any]], row_id: str | None
+) -> list[str]:
     """What does not fit together. `expected`: the input's rows by a column `id` that no two rows share."""
     flagged = {r["row"]: r.asDict() for r in result.flagged().collect()}
     involved = {(r["row"], r["rule"]): r["pairs"] for r in result.rows.collect()}
     problems = []
-    if {r["id"]: {name: r[name] for name in expected[r["id"]]} for r in flagged.values()} != expected or len(flagged) != len(expected):
+    if {r["id"]: {name: r[name] for name in expected[r["id"]]} for r in flagged.values()} != expected or len(
+        flagged
+    ) != len(expected):
         problems.append("flagged is not the input")
     if row_id is None and sorted(flagged) != list(range(len(expected))):
         problems.append("rows are not numbered from 0")
@@ -19,11 +24,15 @@ def disagreements(result: Any, rules: Mapping[str, str], expected: Mapping[Any, 
     if {(row, rule) for row, r in flagged.items() for rule in r["broken_rules"]} != set(involved):
         problems.append("flagged and rows have different broken rules")
     for rule in rules:
-        problems += _problems_of(rule, result, flagged, {row: pairs for (row, broken), pairs in involved.items() if broken == rule})
+        problems += _problems_of(
+            rule, result, flagged, {row: pairs for (row, broken), pairs in involved.items() if broken == rule}
+        )
     return problems
 
 
-def _problems_of(rule: str, result: Any, flagged: Mapping[Any, Mapping[str, Any]], involved: Mapping[Any, int]) -> list[str]:
+def _problems_of(
+    rule: str, result: Any, flagged: Mapping[Any, Mapping[str, Any]], involved: Mapping[Any, int]
+) -> list[str]:
     problems, counted = set(), Counter()
     listed = [r.asDict() for r in result.violations(rule).collect()]
     for pair in listed:
@@ -32,7 +41,9 @@ def _problems_of(rule: str, result: Any, flagged: Mapping[Any, Mapping[str, Any]
             if row is None:  # a rule about single rows
                 continue
             counted[row] += 1
-            values = {name.removeprefix(f"{side}_"): value for name, value in pair.items() if name.startswith(f"{side}_")}
+            values = {
+                name.removeprefix(f"{side}_"): value for name, value in pair.items() if name.startswith(f"{side}_")
+            }
             if any(flagged[row][name] != value for name, value in values.items() if name != "row"):
                 problems.add(f"{rule}: violations and flagged have different values of a row")
     if counted != Counter(involved):

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, settings
 # Workers of Spark import functions from the modules of tests, wherever the session was started.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
 
-# What runs in the background of a script may have been told to ignore Ctrl-C, and would tell so the commands that tests start and stop.
+# What runs in the background of a script may have been told to ignore Ctrl-C, and would tell so the commands that tests
+# start and stop.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,6 +1,8 @@
-"""Exports against the real tools: ``python -m tests.export_tools FOLDER [tool ...]`` installs and runs each in an environment of its own.
+"""Exports against the real tools: ``python -m tests.export_tools FOLDER [tool ...]`` installs and runs each in an
+environment of its own.
 
-Not part of the test suite: it needs a package index. A tool has to find exactly the rules broken that rowlaw finds broken.
+Not part of the test suite: it needs a package index. A tool has to find exactly the rules broken that rowlaw finds
+broken.
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ spark = SparkSession.builder.master("local[1]").getOrCreate()
 context = gx.get_context(mode="ephemeral")
 frame = spark.read.parquet(sys.argv[1])
 source = context.data_sources.add_spark("spark")
-batch = source.add_dataframe_asset("people").add_batch_definition_whole_dataframe("all").get_batch(batch_parameters={"dataframe": frame})
+whole = source.add_dataframe_asset("people").add_batch_definition_whole_dataframe("all")
+batch = whole.get_batch(batch_parameters={"dataframe": frame})
 suite = gx.ExpectationSuite(**json.load(open(sys.argv[2])))
 found = batch.validate(suite)
 failed = [r for r in found.results if not r.success]
@@ -122,7 +125,10 @@ def main(folder: Path, tools: list[str]) -> None:
             continue
         expressed = {r.id for r in RULES} - {u.id for u in exported(tool).unexpressed}
         expected = BROKEN & expressed
-        print(f"{tool}: {'agrees' if found == expected else 'DIFFERS'}; broken {sorted(found)}, expected {sorted(expected)}")
+        print(
+            f"{tool}: {'agrees' if found == expected else 'DIFFERS'}; broken {sorted(found)}, expected "
+            f"{sorted(expected)}"
+        )
 
 
 def exported(tool: str) -> rowlaw.export.target.Export:
@@ -135,7 +141,9 @@ def environment(tool: str, folder: Path) -> Path:
     home = folder / f"venv_{tool}"
     if not home.exists():
         venv.create(home, with_pip=True)
-        subprocess.run([home / "bin" / "pip", "install", "-q", *PACKAGES[tool]], check=True, capture_output=True, text=True)
+        subprocess.run(
+            [home / "bin" / "pip", "install", "-q", *PACKAGES[tool]], check=True, capture_output=True, text=True
+        )
     return home / "bin" / "python"
 
 
@@ -145,12 +153,15 @@ def run(tool: str, folder: Path, python: Path) -> list[str]:
         return run_dbt(folder, python)
     (path,) = exported(tool).write(folder / f"people.{'json' if tool == 'gx' else 'yml'}.{tool}")
     script = textwrap.dedent({"soda": SODA, "gx": GX, "dqx": DQX, "odcs": ODCS}[tool])
-    done = subprocess.run([python, "-c", script, str(folder / "people.parquet"), path], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-c", script, str(folder / "people.parquet"), path], check=True, capture_output=True, text=True
+    )
     assert done.stdout.strip(), done.stderr
     found = json.loads(done.stdout.strip().splitlines()[-1])
     if tool != "odcs":
         return found
-    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as connection:  # the standard's reader runs nothing itself
+    # the standard's reader runs nothing itself
+    with duckdb.connect(str(folder / "people.duckdb"), read_only=True) as connection:
         return [r.id for r, query in zip(RULES, found, strict=True) if connection.execute(query).fetchall() != [(0,)]]
 
 
@@ -162,7 +173,9 @@ def run_dbt(folder: Path, python: Path) -> list[str]:
         (project / name).write_text(text)
     (project / "models" / "people.sql").write_text(f"select * from read_parquet('{folder / 'people.parquet'}')")
     (project / "dbt_project.yml").write_text("name: people\nversion: 1.0.0\nprofile: people\n")
-    (project / "profiles.yml").write_text(f"people:\n  target: dev\n  outputs:\n    dev: {{type: duckdb, path: {folder / 'dbt.duckdb'}}}\n")
+    (project / "profiles.yml").write_text(
+        f"people:\n  target: dev\n  outputs:\n    dev: {{type: duckdb, path: {folder / 'dbt.duckdb'}}}\n"
+    )
     dbt = [str(python.with_name("dbt")), "build", "--project-dir", str(project), "--profiles-dir", str(project)]
     done = subprocess.run(dbt, check=False, capture_output=True, text=True)
     results = json.loads((project / "target" / "run_results.json").read_text())["results"]

@@ -53,7 +53,11 @@ ALL_SIX = (Op.EQ, Op.NE, Op.LT, Op.LE, Op.GT, Op.GE)
 
 def is_null(value: Any) -> bool:
     """Whether a value is null: ``None`` or NaN, of either number type that has one."""
-    return value is None or (isinstance(value, float) and math.isnan(value)) or (isinstance(value, Decimal) and value.is_nan())
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or (isinstance(value, Decimal) and value.is_nan())
+    )
 
 
 def outcome(a: Any, b: Any, nulls: Nulls) -> Op | None:
@@ -73,7 +77,8 @@ def outcome(a: Any, b: Any, nulls: Nulls) -> Op | None:
 
 
 def compare(a: Any, b: Any, op: Op, nulls: Nulls) -> bool:
-    """Whether ``a op b`` is true. ``unknown``: never with a null. ``equal``: null equals null and sorts before everything."""
+    """Whether ``a op b`` is true. ``unknown``: never with a null. ``equal``: null equals null and sorts before
+    everything."""
     found = outcome(a, b, nulls)
     if found is None:
         return False
@@ -154,12 +159,15 @@ def _as(value: Any, literal: Constant) -> Any:
 
 
 def violations(rule: Rule, table: Table, nulls: Nulls) -> list[tuple[int, ...]]:
-    """The ordered pairs ``(s, t)`` of different rows, or the rows ``(s,)`` of a rule about one row, that break the rule. Sorted."""
+    """The ordered pairs ``(s, t)`` of different rows, or the rows ``(s,)`` of a rule about one row, that break the
+    rule. Sorted."""
     n = row_count(table)
     found: list[tuple[int, ...]] = []
     for denial in rule.denials:
         places: list[tuple[int, ...]] = [(s,) for s in range(n)] if denial.arity == 1 else [*ordered_pairs(n)]
-        found += [place for place in places if all(holds(p, table, place[0], place[-1], nulls) for p in denial.predicates)]
+        found += [
+            place for place in places if all(holds(p, table, place[0], place[-1], nulls) for p in denial.predicates)
+        ]
     assert len(found) == len(set(found)), "the denials of a rule must be disjoint"
     return sorted(found)
 
@@ -176,7 +184,8 @@ def violations_against(rule: Rule, new: Table, old: Table, nulls: Nulls) -> list
 
 
 def refused(rules: Sequence[Rule], new: Table, old: Table, nulls: Nulls) -> dict[int, list[int]]:
-    """The new rows that a guard keeps out, each with the rules (by index) that it breaks together with the rows that are in at the end.
+    """The new rows that a guard keeps out, each with the rules (by index) that it breaks together with the rows that
+    are in at the end.
 
     Rows come one after the other: one that breaks a rule by itself or together with a row that is in already stays out.
     """
@@ -185,7 +194,12 @@ def refused(rules: Sequence[Rule], new: Table, old: Table, nulls: Nulls) -> dict
     inside = list(range(size))
 
     def broken(row: int) -> list[int]:
-        return [i for i, rule in enumerate(rules) for pair in violations(rule, both, nulls) if row in pair and {*pair} <= {*inside, row}]
+        return [
+            i
+            for i, rule in enumerate(rules)
+            for pair in violations(rule, both, nulls)
+            if row in pair and {*pair} <= {*inside, row}
+        ]
 
     for row in range(size, size + row_count(new)):
         if not broken(row):
@@ -208,7 +222,8 @@ def row_counts(rule: Rule, table: Table, nulls: Nulls) -> dict[int, int]:
 
 
 def lex_outcome(keys: Sequence[SortColumn], table: Table, s: int, t: int, nulls: Nulls) -> Op | None:
-    """How row ``s`` stands to row ``t`` under ``ORDER BY keys``: the first column that is not equal decides; unknown there is unknown."""
+    """How row ``s`` stands to row ``t`` under ``ORDER BY keys``: the first column that is not equal decides; unknown
+    there is unknown."""
     for key in keys:
         found = outcome(table[key.name][s], table[key.name][t], nulls)
         if found != Op.EQ:
@@ -216,8 +231,11 @@ def lex_outcome(keys: Sequence[SortColumn], table: Table, s: int, t: int, nulls:
     return Op.EQ
 
 
-def lex_violations(left: Sequence[SortColumn], right: Sequence[SortColumn], table: Table, nulls: Nulls) -> list[tuple[int, int]]:
-    """The pairs where ``s`` comes before or ties with ``t`` by ``left`` but after ``t`` by ``right`` (HyOD section III)."""
+def lex_violations(
+    left: Sequence[SortColumn], right: Sequence[SortColumn], table: Table, nulls: Nulls
+) -> list[tuple[int, int]]:
+    """The pairs where ``s`` comes before or ties with ``t`` by ``left`` but after ``t`` by ``right`` (HyOD section
+    III)."""
     return [
         (s, t)
         for s, t in ordered_pairs(row_count(table))
@@ -230,14 +248,17 @@ def lex_holds(left: Sequence[SortColumn], right: Sequence[SortColumn], table: Ta
 
 
 def evidence(table: Table, predicates: Iterable[Predicate], nulls: Nulls) -> Counter[frozenset[Predicate]]:
-    """What the ordered pairs of different rows say: which of the predicates they make true, and how many pairs say the same."""
+    """What the ordered pairs of different rows say: which of the predicates they make true, and how many pairs say the
+    same."""
     known = list(predicates)
-    return Counter(frozenset(p for p in known if holds(p, table, s, t, nulls)) for s, t in ordered_pairs(row_count(table)))
+    return Counter(
+        frozenset(p for p in known if holds(p, table, s, t, nulls)) for s, t in ordered_pairs(row_count(table))
+    )
 
 
 def breakable(rule: Rule, table: Table, nulls: Nulls) -> bool:
-    """Whether any rows could break the rule: there is a pair of different rows, for a rule about one row a row, with known values
-    wherever the rule compares. Else it is *vacuous*, and no discovery reports it.
+    """Whether any rows could break the rule: there is a pair of different rows, for a rule about one row a row, with
+    known values wherever the rule compares. Else it is *vacuous*, and no discovery reports it.
 
     With ``nulls="equal"`` null is a value, and any two rows will do.
     """
@@ -260,11 +281,13 @@ def breakable(rule: Rule, table: Table, nulls: Nulls) -> bool:
 
 
 def shared_values(a: Sequence[Any], b: Sequence[Any]) -> float:
-    """The share of distinct non-null values that two columns have in common: of the larger set, so it is a share of *each* column's.
+    """The share of distinct non-null values that two columns have in common: of the larger set, so it is a share of
+    *each* column's.
 
-    Chosen: Hydra 7.1 ("at least 20% common values") and IncDC 3 ("at least 30% of common values") do not say of what. We take the
-    smaller of the two shares: symmetric, and a column of few values does not become comparable with every wide column that
-    happens to contain them. (Hydra's and Desbordante's code sum min and max of frequencies over the first column's values only.)
+    Chosen: Hydra 7.1 ("at least 20% common values") and IncDC 3 ("at least 30% of common values") do not say of what.
+    We take the smaller of the two shares: symmetric, and a column of few values does not become comparable with every
+    wide column that happens to contain them. (Hydra's and Desbordante's code sum min and max of frequencies over the
+    first column's values only.)
     """
     left, right = ({v for v in values if not is_null(v)} for values in (a, b))
     return len(left & right) / max(len(left), len(right)) if left and right else 0.0
@@ -273,7 +296,8 @@ def shared_values(a: Sequence[Any], b: Sequence[Any]) -> float:
 def near_means(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether the means of two number columns are within one order of magnitude.
 
-    Chosen: exact means over the rows with finite values; both zero, or one sign and neither more than ten times the other.
+    Chosen: exact means over the rows with finite values; both zero, or one sign and neither more than ten times the
+    other.
     """
     finite = [[Fraction(v) for v in values if not is_null(v) and math.isfinite(v)] for values in (a, b)]
     if not all(finite):
@@ -296,14 +320,18 @@ def predicate_space(
 ) -> list[Predicate]:
     """The predicates that discovery uses (DESIGN.md section 2.1); closed under exchange of ``s`` and ``t``.
 
-    Same column: ``= !=``, and the other four for ordered types. Two columns of one type class, when `shared_values` is at least
-    `overlap`: ``= !=`` between ``s.A, t.B`` and between ``s.B, t.A``, and the other four for ordered types.
+    Same column: ``= !=``, and the other four for ordered types. Two columns of one type class, when `shared_values` is
+    at least `overlap`: ``= !=`` between ``s.A, t.B`` and between ``s.B, t.A``, and the other four for ordered types.
 
     Chosen: the condition on means concerns numbers only, because the zero of a calendar is arbitrary. `single_row` adds
-    ``s.A op s.B`` and ``t.A op t.B`` with the operators that the pair of columns would have across rows, whatever `cross` says.
-    `constants` adds ``s.A op c`` and ``t.A op c`` with the operators of the column.
+    ``s.A op s.B`` and ``t.A op t.B`` with the operators that the pair of columns would have across rows, whatever
+    `cross` says. `constants` adds ``s.A op c`` and ``t.A op c`` with the operators of the column.
     """
-    ordered = {name for name, kind in types.items() if kind in ("number", "date", "timestamp") or (kind == "text" and order_strings)}
+    ordered = {
+        name
+        for name, kind in types.items()
+        if kind in ("number", "date", "timestamp") or (kind == "text" and order_strings)
+    }
     found: list[Predicate] = []
 
     def add(left: Column, ops: Iterable[Op], right: Operand) -> None:
@@ -338,10 +366,13 @@ def canonical(denial: Denial) -> Denial:
 
 
 def follows(weak: Denial, strong: Denial) -> bool:
-    """Whether ``weak`` follows from ``strong`` by adding predicates, strengthening operators, or exchanging ``s`` and ``t``."""
+    """Whether ``weak`` follows from ``strong`` by adding predicates, strengthening operators, or exchanging ``s`` and
+    ``t``."""
 
     def step(law: Sequence[Predicate]) -> bool:
-        return all(any((p.left, p.right) == (q.left, q.right) and p.op.implies(q.op) for p in weak.predicates) for q in law)
+        return all(
+            any((p.left, p.right) == (q.left, q.right) and p.op.implies(q.op) for p in weak.predicates) for q in law
+        )
 
     # predicate by predicate: `strong.exchanged` would write a rule about row t alone as one about s again
     return step(strong.predicates) or step([q.exchanged for q in strong.predicates])
@@ -369,8 +400,9 @@ def _connected_parts(predicates: Iterable[Predicate]) -> list[frozenset[Predicat
 def satisfiable(predicates: frozenset[Predicate]) -> bool:
     """Whether some values of the columns make all predicates true, by trying small integers for them.
 
-    Chosen: columns range over an unbounded dense order, whatever their type, and are not null. So ``s.a > 1 and s.a < 2`` is
-    satisfiable for an integer too, and three booleans may all differ. Nulls add nothing: under ``equal`` null is one more value.
+    Chosen: columns range over an unbounded dense order, whatever their type, and are not null. So ``s.a > 1 and s.a <
+    2`` is satisfiable for an integer too, and three booleans may all differ. Nulls add nothing: under ``equal`` null is
+    one more value.
     """
     columns = sorted({o for p in predicates for o in (p.left, p.right) if isinstance(o, Column)}, key=str)
     constants = sorted({p.right.value for p in predicates if isinstance(p.right, Constant)}, key=_by_class)
@@ -394,7 +426,8 @@ def satisfiable(predicates: frozenset[Predicate]) -> bool:
 
 
 def _by_class(value: Value) -> tuple[str, Any]:
-    """A sort key for literals of all types: those of different classes are never compared, so their order is immaterial."""
+    """A sort key for literals of all types: those of different classes are never compared, so their order is
+    immaterial."""
     return ("number" if isinstance(value, int | Decimal) else type(value).__name__), value
 
 
@@ -402,7 +435,9 @@ def _connected(columns: list[Column], predicates: frozenset[Predicate]) -> list[
     """The columns in an order that keeps neighbours together, so that a contradiction is seen early."""
     order: list[Column] = []
     while len(order) < len(columns):
-        linked = [c for c in columns if c not in order and any({c, o} == {p.left, p.right} for p in predicates for o in order)]
+        linked = [
+            c for c in columns if c not in order and any({c, o} == {p.left, p.right} for p in predicates for o in order)
+        ]
         order.append((linked or [c for c in columns if c not in order])[0])
     return order
 
@@ -416,26 +451,30 @@ def minimal_denials(
     max_predicates: int | None = None,
     vacuous: bool = False,
 ) -> set[Denial]:
-    """All valid minimal non-trivial rules over a predicate space that some rows could break (or all, with `vacuous`); one of each rule
-    and its exchange, the smaller by text.
+    """All valid minimal non-trivial rules over a predicate space that some rows could break (or all, with `vacuous`);
+    one of each rule and its exchange, the smaller by text.
 
-    Valid: violating ordered pairs / n(n-1) is at most `error`, as floats, so that 3 of 10 is within 0.3. A rule about one row:
-    violating rows / n, which is the same number when there are two rows or more.
-    Minimal: every rule that is weaker by one step (a predicate dropped, or its operator replaced by a weaker one) is not valid.
-    One step suffices: violations only grow along further steps.
+    Valid: violating ordered pairs / n(n-1) is at most `error`, as floats, so that 3 of 10 is within 0.3. A rule about
+    one row: violating rows / n, which is the same number when there are two rows or more. Minimal: every rule that is
+    weaker by one step (a predicate dropped, or its operator replaced by a weaker one) is not valid. One step suffices:
+    violations only grow along further steps.
 
-    Vacuous rules are left out last: one that implies another compares no more than that does, so it is vacuous only if the other is.
-    Chosen: the space is closed under exchange and under conjunction (``<=`` and ``>=`` bring ``=``). With fewer than two rows every
-    rule about pairs is valid and vacuous, so the minimal ones are the single weakest predicates. The empty rule is no rule.
+    Vacuous rules are left out last: one that implies another compares no more than that does, so it is vacuous only if
+    the other is. Chosen: the space is closed under exchange and under conjunction (``<=`` and ``>=`` bring ``=``). With
+    fewer than two rows every rule about pairs is valid and vacuous, so the minimal ones are the single weakest
+    predicates. The empty rule is no rule.
 
-    Rules grow by one predicate at a time, over the operand pairs in order. A rule that is valid is not grown further. Nor is
-    one with a weaker twin that the same pairs break: whatever is added to both, the twin is valid as well.
-    `max_predicates` cuts the search: the result is then exactly the minimal rules of at most that size. Give it (3, say) when
-    more than three columns are compared with each other: the number of rules explodes, not only the time.
+    Rules grow by one predicate at a time, over the operand pairs in order. A rule that is valid is not grown further.
+    Nor is one with a weaker twin that the same pairs break: whatever is added to both, the twin is valid as well.
+    `max_predicates` cuts the search: the result is then exactly the minimal rules of at most that size. Give it (3,
+    say) when more than three columns are compared with each other: the number of rules explodes, not only the time.
     """
     n = row_count(table)
     places = [(0, 0)] if n == 1 else ordered_pairs(n)  # a single row makes no pair, but can break a rule about one row
-    atoms = [[_Atom(p, _bits(holds(p, table, s, t, nulls) for s, t in places), []) for p in group] for group in _by_operands(space)]
+    atoms = [
+        [_Atom(p, _bits(holds(p, table, s, t, nulls) for s, t in places), []) for p in group]
+        for group in _by_operands(space)
+    ]
     for group in atoms:
         for a in group:
             a.weaker.extend(b.bits for b in group if b is not a and a.predicate.op.implies(b.predicate.op))
@@ -508,7 +547,8 @@ def _by_operands(space: Iterable[Predicate]) -> list[list[Predicate]]:
 
 
 def rows_to_remove(rule: Rule, table: Table, nulls: Nulls) -> int:
-    """The least number of rows without which the rule holds, by trying all sets of rows: the definition of g3, for tiny tables."""
+    """The least number of rows without which the rule holds, by trying all sets of rows: the definition of g3, for tiny
+    tables."""
     found = violations(rule, table, nulls)
     for size in range(row_count(table) + 1):
         for rows in combinations(range(row_count(table)), size):
@@ -518,7 +558,8 @@ def rows_to_remove(rule: Rule, table: Table, nulls: Nulls) -> int:
 
 
 def _groups(columns: Sequence[str], table: Table, nulls: Nulls) -> list[list[int]]:
-    """The rows that are pairwise equal on all columns. ``unknown``: a row with a null there is equal to none and left out."""
+    """The rows that are pairwise equal on all columns. ``unknown``: a row with a null there is equal to none and left
+    out."""
     groups: dict[tuple[int, ...], list[int]] = {}
     codes = [ranks(table[c]) for c in columns]
     for row in range(row_count(table)):
@@ -528,8 +569,11 @@ def _groups(columns: Sequence[str], table: Table, nulls: Nulls) -> list[list[int
     return list(groups.values())
 
 
-def suspects(rules: Mapping[FunctionalDependency, bool], table: Table, nulls: Nulls) -> dict[tuple[int, str], tuple[int, int]]:
-    """Cells that more dependencies contradict than confirm, with the numbers of both; those marked as learnt must say more than chance."""
+def suspects(
+    rules: Mapping[FunctionalDependency, bool], table: Table, nulls: Nulls
+) -> dict[tuple[int, str], tuple[int, int]]:
+    """Cells that more dependencies contradict than confirm, with the numbers of both; those marked as learnt must say
+    more than chance."""
     against: Counter[tuple[int, str]] = Counter()
     backing: Counter[tuple[int, str]] = Counter()
     for rule, learnt in rules.items():
@@ -538,7 +582,9 @@ def suspects(rules: Mapping[FunctionalDependency, bool], table: Table, nulls: Nu
         groups = [[row for row in group if row in known] for group in _groups(rule.left, table, nulls)]
         members = [row for group in groups for row in group]
         shared = [group for group in groups if len(group) > 1]
-        beside = {row: [codes[other] != codes[row] for other in group if other != row] for group in shared for row in group}
+        beside = {
+            row: [codes[other] != codes[row] for other in group if other != row] for group in shared for row in group
+        }
         if not beside:
             continue
         differ = sum(Fraction(sum(others), len(others)) for others in beside.values()) / len(beside)
@@ -568,8 +614,8 @@ def key_error(columns: Sequence[str], table: Table, nulls: Nulls) -> float:
 def fd_error(left: Sequence[str], right: str, table: Table, nulls: Nulls) -> float:
     """g3 of a functional dependency: the least share of rows to remove so that it holds.
 
-    In each group of rows that agree on the left, all rows but those with the most frequent right value must go. Under ``unknown``
-    rows with a null on either side never conflict, so they stay.
+    In each group of rows that agree on the left, all rows but those with the most frequent right value must go. Under
+    ``unknown`` rows with a null on either side never conflict, so they stay.
     """
     codes = ranks(table[right])
     removed = 0
@@ -580,7 +626,8 @@ def fd_error(left: Sequence[str], right: str, table: Table, nulls: Nulls) -> flo
 
 
 def od_error(context: Sequence[str], left: str, right: str, descending: bool, table: Table, nulls: Nulls) -> float:
-    """g3 of an order compatibility: in each group the rows outside a longest run that is in order on both sides must go.
+    """g3 of an order compatibility: in each group the rows outside a longest run that is in order on both sides must
+    go.
 
     Sorted by (left, right), two rows swap exactly when the later one has the smaller right value.
     """
@@ -597,7 +644,9 @@ def od_error(context: Sequence[str], left: str, right: str, descending: bool, ta
     return _share(removed, table)
 
 
-def _smallest_sets(columns: Sequence[str], valid: Callable[[tuple[str, ...]], bool], least: int) -> list[tuple[str, ...]]:
+def _smallest_sets(
+    columns: Sequence[str], valid: Callable[[tuple[str, ...]], bool], least: int
+) -> list[tuple[str, ...]]:
     """The valid sets of at least `least` columns that contain no smaller valid one."""
     found: list[tuple[str, ...]] = []
     for size in range(least, len(columns) + 1):
@@ -608,20 +657,24 @@ def _smallest_sets(columns: Sequence[str], valid: Callable[[tuple[str, ...]], bo
 
 
 def minimal_keys(table: Table, nulls: Nulls, error: float = 0.0, *, vacuous: bool = False) -> set[Key]:
-    """The subset-minimal column sets with `key_error` at most `error` that are not `vacuous`. A key has at least one column."""
+    """The subset-minimal column sets with `key_error` at most `error` that are not `vacuous`. A key has at least one
+    column."""
     found = {Key(c) for c in _smallest_sets(list(table), lambda c: key_error(c, table, nulls) <= error, 1)}
     return {key for key in found if vacuous or breakable(key, table, nulls)}
 
 
 def minimal_fds(table: Table, nulls: Nulls, error: float = 0.0, *, vacuous: bool = False) -> set[FunctionalDependency]:
-    """The constant order dependencies of HyOD: subset-minimal left sides without the right side; an empty one says that it is constant."""
+    """The constant order dependencies of HyOD: subset-minimal left sides without the right side; an empty one says that
+    it is constant."""
     found: set[FunctionalDependency] = set()
     for right in table:
 
         def valid(left: tuple[str, ...], right: str = right) -> bool:
             return fd_error(left, right, table, nulls) <= error
 
-        found.update(FunctionalDependency(left, right) for left in _smallest_sets([c for c in table if c != right], valid, 0))
+        found.update(
+            FunctionalDependency(left, right) for left in _smallest_sets([c for c in table if c != right], valid, 0)
+        )
     return {fd for fd in found if vacuous or breakable(fd, table, nulls)}
 
 
@@ -638,7 +691,9 @@ def minimal_ods(
         others = [c for c in table if c not in (left, right)]
         for descending in (False, True):
 
-            def valid(context: tuple[str, ...], left: str = left, right: str = right, descending: bool = descending) -> bool:
+            def valid(
+                context: tuple[str, ...], left: str = left, right: str = right, descending: bool = descending
+            ) -> bool:
                 return od_error(context, left, right, descending, table, nulls) <= error
 
             for context in _smallest_sets(others, valid, 0):
@@ -650,7 +705,9 @@ def minimal_ods(
 # What rules would catch, and what nearly holds
 
 
-def caught(rule: Rule, table: Table, row: int, column: str, value: Any, nulls: Nulls, *, inserted: bool) -> tuple[int, int]:
+def caught(
+    rule: Rule, table: Table, row: int, column: str, value: Any, nulls: Nulls, *, inserted: bool
+) -> tuple[int, int]:
     """How many violations a row takes part in with a cell changed, and how many it took part in before.
 
     ``inserted``: the changed row is there besides the row itself, else in its place.
@@ -665,7 +722,9 @@ def caught(rule: Rule, table: Table, row: int, column: str, value: Any, nulls: N
 def mu_plus(left: Sequence[str], right: str, table: Table, nulls: Nulls) -> float:
     """mu+ of a functional dependency, over the rows that are known on both sides."""
     codes = ranks(table[right])
-    groups = [[codes[row] for row in group if nulls == "equal" or codes[row] != -1] for group in _groups(left, table, nulls)]
+    groups = [
+        [codes[row] for row in group if nulls == "equal" or codes[row] != -1] for group in _groups(left, table, nulls)
+    ]
     groups = [group for group in groups if group]
     every = [code for group in groups for code in group]
     n = len(every)

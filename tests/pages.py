@@ -1,13 +1,15 @@
 """The code blocks of README and docs, and how each is run.
 
 - ``python``: an example as doctest has it; all of a page share their names and a folder.
-- ``console``: ``$ rowlaw ...`` is run in the same folder and its output compared, where ``...`` stands for anything; ``$ echo $?`` shows
-  how it ended.
+- ``console``: ``$ rowlaw ...`` is run in the same folder and its output compared, where ``...`` stands for anything;
+  ``$ echo $?`` shows how it ended.
 - ``csv``, ``yaml``, ``json`` with a ``title``: a file of that name in the folder. A rule file has to load.
 - ``rules``: each line is a rule that parses. ``ebnf``: a grammar; every sentence made from it parses.
-- ``sh``: what cannot be run here. Commands of rowlaw have to be understood, make has to know its targets, pip's extras have to exist.
+- ``sh``: what cannot be run here. Commands of rowlaw have to be understood, make has to know its targets, pip's extras
+  have to exist.
 
-``python -m tests.pages PAGE...`` writes what commands print now into the ``console`` blocks that no longer say it; look at the difference.
+``python -m tests.pages PAGE...`` writes what commands print now into the ``console`` blocks that no longer say it; look
+at the difference.
 """
 
 import contextlib

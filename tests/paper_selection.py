@@ -53,7 +53,8 @@ class Facts:
 
 
 def paper_selection(rules: Iterable[Denial], facts: Facts) -> list[EqualityChoice | ChainChoice]:
-    """Algorithm 4 of IncDC for predicates on one column each: equality indexes of good score, then chains by score, then what is left."""
+    """Algorithm 4 of IncDC for predicates on one column each: equality indexes of good score, then chains by score,
+    then what is left."""
     left = list(rules)
     chosen: list[EqualityChoice | ChainChoice] = []
 
@@ -74,7 +75,9 @@ def paper_selection(rules: Iterable[Denial], facts: Facts) -> list[EqualityChoic
         nonlocal left
         while left:
             scored = []
-            for a, b in combinations(sorted({p.left.name for rule in left for p in rule.predicates if _orders(p.op) and p.same_column}), 2):
+            for a, b in combinations(
+                sorted({p.left.name for rule in left for p in rule.predicates if _orders(p.op) and p.same_column}), 2
+            ):
                 coverage = sum(_served(rule, a, b) is not None for rule in left)
                 if coverage and min(facts.distinct[a], facts.distinct[b]) >= share * facts.rows:
                     scored.append(((1 - abs(facts.correlation(a, b))) / coverage, a, b))
@@ -101,6 +104,7 @@ def _orders(op: Op) -> bool:
 
 
 def _served(rule: Denial, a: str, b: str) -> tuple[Op, Op] | None:
-    """The operators of a rule on two columns, if it orders both; ``!=`` is ``<`` or ``>``, and the chain serves both."""
+    """The operators of a rule on two columns, if it orders both; ``!=`` is ``<`` or ``>``, and the chain serves
+    both."""
     ops = {p.left.name: (Op.LT if p.op == Op.NE else p.op) for p in rule.predicates if p.same_column and _orders(p.op)}
     return (ops[a], ops[b]) if a in ops and b in ops else None

@@ -82,7 +82,10 @@ class Rediscovery:
         if "space" in writer:
             writer.keep("space")
         else:
-            writer.json("space", {"predicates": [pack_predicate(p) for p in self.space], "nulls": self.nulls, "error": self.error})
+            writer.json(
+                "space",
+                {"predicates": [pack_predicate(p) for p in self.space], "nulls": self.nulls, "error": self.error},
+            )
 
     @classmethod
     def load(cls, reader, table):
@@ -90,4 +93,6 @@ class Rediscovery:
         assert reader.array("noise")[-1] == 29_999
         terms = Terms(saved["terms"])
         numbers = {terms.read(packed): number for number, packed in saved["rules"]}
-        return cls(tuple(map(read_predicate, space["predicates"])), space["nulls"], space["error"], numbers, saved["given"])
+        return cls(
+            tuple(map(read_predicate, space["predicates"])), space["nulls"], space["error"], numbers, saved["given"]
+        )

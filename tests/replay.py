@@ -1,7 +1,7 @@
 """A table that grows batch by batch and shrinks back, compared on the way with discovery from scratch.
 
-``python -m tests.replay TABLE INSERTS`` takes two files: the table as it was, and the rows that came later. It applies them in batches of
-one row (the first 200), 100 rows, 1,000 rows and all at once.
+``python -m tests.replay TABLE INSERTS`` takes two files: the table as it was, and the rows that came later. It applies
+them in batches of one row (the first 200), 100 rows, 1,000 rows and all at once.
 """
 
 import argparse
@@ -20,9 +20,11 @@ SIZES = {1: 200, 100: None, 1_000: None, None: None}  # rows of a batch, and how
 
 
 def replay(first, later, size, kinds=("dc",), nulls="equal", **options):
-    """Apply ``later`` in batches of ``size`` rows, then delete its rows again; gives the number of rules at each point compared.
+    """Apply ``later`` in batches of ``size`` rows, then delete its rows again; gives the number of rules at each point
+    compared.
 
-    ``options``: the predicate space, which must not depend on the rows; or ``rules``, chosen ones, of which the violations are counted.
+    ``options``: the predicate space, which must not depend on the rows; or ``rules``, chosen ones, of which the
+    violations are counted.
     """
     first, later = _named(first), _named(later.cast(first.schema), len(first))
     size = size or len(later)
@@ -74,7 +76,10 @@ def main():
     for size, rows in SIZES.items():
         counted = replay(first, later.slice(0, rows), size, tuple(given.kinds.split(",")))
         shown = ", ".join(map(str, counted))
-        print(f"batches of {size or 'all'}: the same rules as from scratch at {len(counted)} points ({shown}), and taken back")
+        print(
+            f"batches of {size or 'all'}: the same rules as from scratch at {len(counted)} points ({shown}), and "
+            "taken back"
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
         rule = data.draw(rules(table))
         assert count(to_arrow(table), rule) == naive.count(rule, table.values, "unknown")
 
-Columns draw from few values that all columns of a table share, so that ties, duplicates and cross-column matches abound.
+Columns draw from few values that all columns of a table share, so that ties, duplicates and cross-column matches
+abound.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ ARROW: dict[Physical, pa.DataType] = {
 VALUES: dict[Physical, list[Any]] = {
     "integer": [0, 1, 2, 3, -1, 10, 2**31, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)],
     "float": [0.0, 1.0, 2.0, 0.5, -0.0, -1.0, 0.1, 2.0**53, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan],
-    "decimal": [Decimal(v) for v in ("0", "1", "2", "0.5", "-1", "0.1", "1.0", "1E-10", "9007199254740993", "9" * 28, "-" + "9" * 28)],
+    "decimal": [
+        Decimal(v)
+        for v in ("0", "1", "2", "0.5", "-1", "0.1", "1.0", "1E-10", "9007199254740993", "9" * 28, "-" + "9" * 28)
+    ],
     "text": [
         *"abA",
         "",
@@ -89,7 +93,14 @@ VALUES: dict[Physical, list[Any]] = {
         "'",
     ],
     "boolean": [False, True],
-    "date": [dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(1970, 1, 1), dt.date(1582, 10, 10), dt.date.min, dt.date.max],
+    "date": [
+        dt.date(2020, 1, 1),
+        dt.date(2020, 1, 2),
+        dt.date(1970, 1, 1),
+        dt.date(1582, 10, 10),
+        dt.date.min,
+        dt.date.max,
+    ],
     "timestamp": [
         dt.datetime(2020, 1, 1),
         dt.datetime(2020, 1, 1, 0, 0, 0, 1),
@@ -101,11 +112,33 @@ VALUES: dict[Physical, list[Any]] = {
 }
 
 NASTY_NAMES = [
-    *("1", "a b", " ", " a", "a.b", "s.a", "t", "s", "a`b", "``", 'a"b', "a'b", "a\\b", "a,b", "(a)", "a;--", "a=b", "%s", "{0}", "$x"),
+    *(
+        "1",
+        "a b",
+        " ",
+        " a",
+        "a.b",
+        "s.a",
+        "t",
+        "s",
+        "a`b",
+        "``",
+        'a"b',
+        "a'b",
+        "a\\b",
+        "a,b",
+        "(a)",
+        "a;--",
+        "a=b",
+        "%s",
+        "{0}",
+        "$x",
+    ),
     *("not", "AND", "Key", "fd", "desc", "date", "select", "null", "__row", "count", "é", "e\u0301", "ﬁ", "漢字", "😀"),
     *("tab\there", "two\nlines", "long" * 20),
 ]
-SHAPES = [*["no nulls"] * 4, *["mixed"] * 4, "nearly a copy", "nearly a copy", "one value", "all null"]  # repeated: how often
+# repeated: how often
+SHAPES = [*["no nulls"] * 4, *["mixed"] * 4, "nearly a copy", "nearly a copy", "one value", "all null"]
 
 
 @dataclass(frozen=True)
@@ -150,7 +183,9 @@ def values(physical: Physical) -> st.SearchStrategy[Any]:
     wild: dict[Physical, st.SearchStrategy[Any]] = {
         "integer": st.integers(-(2**63), 2**63 - 1),
         "float": st.floats(),
-        "decimal": st.integers(-(10**38) + 1, 10**38 - 1).map(lambda i: Decimal((int(i < 0), Decimal(abs(i)).as_tuple().digits, -10))),
+        "decimal": st.integers(-(10**38) + 1, 10**38 - 1).map(
+            lambda i: Decimal((int(i < 0), Decimal(abs(i)).as_tuple().digits, -10))
+        ),
         "text": st.text(alphabet=st.characters(codec="utf-8"), max_size=3),
         "boolean": st.booleans(),
         "date": st.dates(),
@@ -185,7 +220,8 @@ def tables(
 ) -> Table:
     """A small table with ties, duplicate rows, nulls, extremes and odd names.
 
-    `types` may name type classes (``"number"``) and storage types (``"decimal"``). Without `null_values` there is no None and no NaN.
+    `types` may name type classes (``"number"``) and storage types (``"decimal"``). Without `null_values` there is no
+    None and no NaN.
     """
     names = draw(name_lists(min_columns, max_columns))
     n = draw(st.integers(min_rows, max_rows))
@@ -209,7 +245,9 @@ def tables(
             columns[name] = list(columns[draw(st.sampled_from(earlier))])
             columns[name][draw(st.integers(0, n - 1))] = draw(st.sampled_from(some_null))
         else:
-            columns[name] = draw(st.lists(st.sampled_from(some_null if shape == "mixed" else pool), min_size=n, max_size=n))
+            columns[name] = draw(
+                st.lists(st.sampled_from(some_null if shape == "mixed" else pool), min_size=n, max_size=n)
+            )
     table = Table(columns, {name: CLASS_OF[p] for name, p in physical.items()}, physical)
     if n and draw(st.booleans()):  # duplicate rows
         table = table.take(draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
@@ -224,7 +262,8 @@ def to_arrow(table: Table) -> pa.Table:
 
 
 def literals(table: Table, column: str) -> st.SearchStrategy[Value]:
-    """A literal that may be compared with the column: a value of the column, or another one of its class. Never NaN or infinite."""
+    """A literal that may be compared with the column: a value of the column, or another one of its class. Never NaN or
+    infinite."""
     kinds = [p for p in PHYSICAL if CLASS_OF[p] == table.types[column]]
     known = [v for values in (table.values[column], *(VALUES[p] for p in kinds)) for v in values]
     return st.sampled_from([v for v in known if not is_null(v) and not (isinstance(v, float) and math.isinf(v))])
@@ -248,7 +287,21 @@ PATTERNS = [
         "é|e.",
         "[à-ÿ]",
     ),
-    *("", "a.", r"a\nb", r"[^\d\s]*", "(a*)*b?", r"'", r"[\]\-x]", "[a-]", "null|NULL|NaN", "x{0}a", "^a$", ".{3,}", ".{0,1}"),
+    *(
+        "",
+        "a.",
+        r"a\nb",
+        r"[^\d\s]*",
+        "(a*)*b?",
+        r"'",
+        r"[\]\-x]",
+        "[a-]",
+        "null|NULL|NaN",
+        "x{0}a",
+        "^a$",
+        ".{3,}",
+        ".{0,1}",
+    ),
 ]
 
 
@@ -277,7 +330,8 @@ def predicates(
     operators: Sequence[Op] = tuple(Op),
     condition: bool = False,
 ) -> Predicate:
-    """Any predicate over the table: one column of two rows, two columns, two columns of one row, a column and a literal or a condition."""
+    """Any predicate over the table: one column of two rows, two columns, two columns of one row, a column and a literal
+    or a condition."""
     a = draw(st.sampled_from(table.columns))
     op = draw(st.sampled_from(list(operators)))
     others = [c for c in table.columns if c != a and table.types[c] == table.types[a]]

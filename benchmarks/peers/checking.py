@@ -15,7 +15,8 @@ How = Literal["join", "group"]
 
 
 class DuckDB(Case):
-    """Counts in DuckDB with the columns of the rules in memory, each rule by a self-join or, for keys and fds, by ``GROUP BY``."""
+    """Counts in DuckDB with the columns of the rules in memory, each rule by a self-join or, for keys and fds, by
+    ``GROUP BY``."""
 
     def __init__(self, table: str, rows: int, rules: Sequence[str], how: How) -> None:
         self.table, self.rows, self.texts, self.how = table, rows, rules, how

@@ -2,12 +2,14 @@
 
 Learnt by trying version 2.5:
 
-- ``load_data(table=...)`` takes ``(path, separator, has_header)`` or a pandas frame, no Arrow table; options go to ``execute(...)``.
-- Types are inferred from text even for a frame: zip codes ``"01"`` and ``"1"`` are the same number to it, and a text column in which
-  one value is ``Nan`` or ``Inf`` is of mixed type: the verifier fails on rules with it, and then on every later call of the same object.
+- ``load_data(table=...)`` takes ``(path, separator, has_header)`` or a pandas frame, no Arrow table; options go to
+  ``execute(...)``.
+- Types are inferred from text even for a frame: zip codes ``"01"`` and ``"1"`` are the same number to it, and a text
+  column in which one value is ``Nan`` or ``Inf`` is of mixed type: the verifier fails on rules with it, and then on
+  every later call of the same object.
 - FastADC refuses a ``shard_length`` (350 unless told) above the number of rows, and fails on a null cell.
-- The verifier reports each unordered pair once, in no particular order, with rows numbered from 2 as the lines of a file;
-  a rule with an unknown column or broken syntax "does not hold" and has no violations: ``verify`` refuses both.
+- The verifier reports each unordered pair once, in no particular order, with rows numbered from 2 as the lines of a
+  file; a rule with an unknown column or broken syntax "does not hold" and has no violations: ``verify`` refuses both.
 - Fastod lists each order compatibility twice, once per side, with columns numbered from 1.
 """
 
@@ -72,7 +74,8 @@ def fastadc(
 ) -> frozenset[frozenset[Predicate]]:
     """Minimal denial constraints.
 
-    ``error`` is the share of pairs that may violate one; ``overlap`` and ``comparable`` say which cross-column predicates there are.
+    ``error`` is the share of pairs that may violate one; ``overlap`` and ``comparable`` say which cross-column
+    predicates there are.
     """
     loaded.algorithm.execute(
         evidence_threshold=error,
@@ -106,7 +109,8 @@ def parse_dc(text: str) -> frozenset[Predicate]:
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What Fastod finds, each once: columns numbered from 0, context first, the two sides of a compatibility as a set."""
+    """What Fastod finds, each once: columns numbered from 0, context first, the two sides of a compatibility as a
+    set."""
 
     constant: frozenset[tuple[frozenset[int], int]]
     ascending: frozenset[tuple[frozenset[int], frozenset[int]]]
@@ -130,7 +134,9 @@ def fastod(loaded: Loaded) -> Orders:
 def hyfd(loaded: Loaded, threads: int = 2) -> frozenset[tuple[frozenset[int], int]]:
     """Minimal functional dependencies: left sides and right side, columns numbered from 0."""
     loaded.algorithm.execute(threads=threads)
-    return frozenset((frozenset(left), right) for left, right in (fd.to_index_tuple() for fd in loaded.algorithm.get_fds()))
+    return frozenset(
+        (frozenset(left), right) for left, right in (fd.to_index_tuple() for fd in loaded.algorithm.get_fds())
+    )
 
 
 def hpivalid(loaded: Loaded) -> frozenset[frozenset[int]]:
@@ -145,7 +151,9 @@ def hyucc(loaded: Loaded, threads: int = 2) -> frozenset[frozenset[int]]:
     return frozenset(frozenset(ucc.indices) for ucc in loaded.algorithm.get_uccs())
 
 
-def verify(loaded: Loaded, predicates: Iterable[Predicate], *, collect: bool = True) -> frozenset[tuple[int, int]] | bool:
+def verify(
+    loaded: Loaded, predicates: Iterable[Predicate], *, collect: bool = True
+) -> frozenset[tuple[int, int]] | bool:
     """Violating pairs of a rule, each unordered pair once as (lower row, higher row), rows from 0.
 
     With ``collect=False`` only whether the rule holds.
@@ -168,8 +176,8 @@ def verify(loaded: Loaded, predicates: Iterable[Predicate], *, collect: bool = T
 def count_pairs(loaded: Loaded, predicates: Iterable[Predicate]) -> int:
     """Violating ordered pairs, by the verifier: twice what it reports for a rule that says the same of both orders.
 
-    A rule that has another meaning in the other order must not hold in both (as with a strict inequality on one column), for then the
-    verifier's pairs would not tell which order it saw.
+    A rule that has another meaning in the other order must not hold in both (as with a strict inequality on one
+    column), for then the verifier's pairs would not tell which order it saw.
     """
     known = list(predicates)
     found = verify(loaded, known)

@@ -1,8 +1,9 @@
 """Counting violations in DuckDB: by a self-join for any rule, by ``GROUP BY`` for keys and functional dependencies.
 
-A predicate is ``("s.zip", "=", "t.zip")``, as in rowlaw's JSON output; an operand that does not begin with ``s.`` or ``t.`` is SQL text.
-Counts are of ordered pairs of different rows. DuckDB compares strings by their UTF-8 bytes, which is the order of code points.
-Its inequality join (IEJoin) is used only when there is no equality: with one, two inequalities cost time quadratic in the group.
+A predicate is ``("s.zip", "=", "t.zip")``, as in rowlaw's JSON output; an operand that does not begin with ``s.`` or
+``t.`` is SQL text. Counts are of ordered pairs of different rows. DuckDB compares strings by their UTF-8 bytes, which
+is the order of code points. Its inequality join (IEJoin) is used only when there is no equality: with one, two
+inequalities cost time quadratic in the group.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ TABLE = "facts"
 
 
 def load(
-    source: Path | pa.Table, threads: int = THREADS, order: Sequence[str] | None = None, only: Sequence[str] | None = None
+    source: Path | pa.Table,
+    threads: int = THREADS,
+    order: Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the table in memory, rows numbered from 0 in their order (``rowid``), NaN made null.
 
-    ``source`` is a Parquet or CSV file or an Arrow table. ``order``: columns to sort by first; ``only``: columns to load.
+    ``source`` is a Parquet or CSV file or an Arrow table. ``order``: columns to sort by first; ``only``: columns to
+    load.
     """
     connection = duckdb.connect(config={"threads": threads})
     if isinstance(source, Path):
@@ -86,7 +91,8 @@ def key_pairs(connection: duckdb.DuckDBPyConnection, columns: Iterable[str], nul
     listed = ", ".join(map(quote, names))
     return _number(
         connection,
-        f"SELECT coalesce(sum(n * (n - 1)), 0) FROM (SELECT count(*)::HUGEINT AS n FROM {TABLE}{_present(names, nulls)} GROUP BY {listed})",
+        "SELECT coalesce(sum(n * (n - 1)), 0) FROM (SELECT count(*)::HUGEINT AS n FROM "
+        f"{TABLE}{_present(names, nulls)} GROUP BY {listed})",
     )
 
 
@@ -98,7 +104,8 @@ def fd_pairs(connection: duckdb.DuckDBPyConnection, left: Iterable[str], right: 
     return _number(
         connection,
         f"SELECT coalesce(sum(n * n - same), 0) FROM (SELECT sum(m) AS n, sum(m * m) AS same FROM ("
-        f"SELECT {listed}count(*)::HUGEINT AS m FROM {TABLE}{_present([*names, right], nulls)} GROUP BY {listed}{quote(right)}){grouped})",
+        f"SELECT {listed}count(*)::HUGEINT AS m FROM {TABLE}{_present([*names, right], nulls)} GROUP BY "
+        f"{listed}{quote(right)}){grouped})",
     )
 
 
@@ -108,17 +115,23 @@ def denial_sql(predicates: Iterable[Predicate], nulls: Nulls = "unknown", select
     return f"SELECT {select} FROM {TABLE} AS s, {TABLE} AS t WHERE s.rowid <> t.rowid AND {conditions}"
 
 
-def denial_pairs(connection: duckdb.DuckDBPyConnection, predicates: Iterable[Predicate], nulls: Nulls = "unknown") -> int:
+def denial_pairs(
+    connection: duckdb.DuckDBPyConnection, predicates: Iterable[Predicate], nulls: Nulls = "unknown"
+) -> int:
     """Violating ordered pairs of any rule, by a self-join."""
     return _number(connection, denial_sql(predicates, nulls))
 
 
-def denial_set(connection: duckdb.DuckDBPyConnection, predicates: Iterable[Predicate], nulls: Nulls = "unknown") -> set[tuple[int, int]]:
+def denial_set(
+    connection: duckdb.DuckDBPyConnection, predicates: Iterable[Predicate], nulls: Nulls = "unknown"
+) -> set[tuple[int, int]]:
     """The violating ordered pairs themselves; for small tables."""
     return {(s, t) for s, t in connection.execute(denial_sql(predicates, nulls, "s.rowid, t.rowid")).fetchall()}
 
 
-def unordered_pairs(connection: duckdb.DuckDBPyConnection, predicates: Iterable[Predicate], nulls: Nulls = "unknown") -> int:
+def unordered_pairs(
+    connection: duckdb.DuckDBPyConnection, predicates: Iterable[Predicate], nulls: Nulls = "unknown"
+) -> int:
     """Pairs that violate a rule in one order or the other, each once: what Desbordante's verifier reports."""
     inner = denial_sql(predicates, nulls, "least(s.rowid, t.rowid) AS a, greatest(s.rowid, t.rowid) AS b")
     return _number(connection, f"SELECT count(*) FROM (SELECT DISTINCT a, b FROM ({inner}))")

@@ -1,7 +1,8 @@
 """Counts of violations in Spark SQL as an expert writes them, by the text of the rule.
 
-Keys and functional dependencies are sums over group sizes. The order rule is folded first: rows that are equal in its columns become one
-with a count, and the folded table is joined with itself. ``join`` is what is written first by those who do not fold.
+Keys and functional dependencies are sums over group sizes. The order rule is folded first: rows that are equal in its
+columns become one with a count, and the folded table is joined with itself. ``join`` is what is written first by those
+who do not fold.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ def key(*columns: str) -> str:
 
 
 def dependency(left: tuple[str, ...], right: str) -> str:
-    """Pairs of rows that are equal on the left and not on the right: all pairs of a group less those with the same value."""
+    """Pairs of rows that are equal on the left and not on the right: all pairs of a group less those with the same
+    value."""
     names = ", ".join(left)
     cells = f"select {names}, count(*) as n from tax where {_known((*left, right))} group by {names}, {right}"
     groups = f"select sum(n) as n, sum(n * n) as same from ({cells}) group by {names}"
@@ -35,7 +37,10 @@ def order(group: str, more: str, less: str) -> str:
 
 def join(group: str, more: str, less: str) -> str:
     """The same pairs by a plain self-join."""
-    return f"select count(*) as pairs from tax s join tax t on s.{group} = t.{group} and s.{more} > t.{more} and s.{less} < t.{less}"
+    return (
+        f"select count(*) as pairs from tax s join tax t on s.{group} = t.{group} and s.{more} > t.{more} and "
+        f"s.{less} < t.{less}"
+    )
 
 
 def _known(columns: tuple[str, ...]) -> str:

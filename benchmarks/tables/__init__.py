@@ -1,4 +1,5 @@
-"""Tables to measure on: generated ones with known violations, and real ones. Generated files are kept in ``cache()``."""
+"""Tables to measure on: generated ones with known violations, and real ones. Generated files are kept in
+``cache()``."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def size(name: str, rows: int) -> int:
 def _head(whole: Path, rows: int) -> Path:
     if pq.read_metadata(whole).num_rows <= rows:
         return whole
-    return cached(f"{whole.stem}-first-{rows}.parquet", lambda draft: pq.write_table(pq.read_table(whole).slice(0, rows), draft))
+    return cached(
+        f"{whole.stem}-first-{rows}.parquet", lambda draft: pq.write_table(pq.read_table(whole).slice(0, rows), draft)
+    )
 
 
 def _with_nulls(whole: Path) -> Path:

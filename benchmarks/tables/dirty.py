@@ -1,4 +1,5 @@
-"""Dirty tables with the truth beside them: real ones with a clean twin, and clean ones whose cells are changed at random.
+"""Dirty tables with the truth beside them: real ones with a clean twin, and clean ones whose cells are changed at
+random.
 
 Cells are text. The truth is the set of cells that differ, by row and column.
 """
@@ -44,7 +45,11 @@ class Dirty:
 def names() -> list[str]:
     """The tables at hand."""
     known = set(shared.names())
-    return [*(t for t in TWINS if {f"{t}_dirty", f"{t}_clean"} <= known), *(t for t in PLANTED if t in known), GENERATED]
+    return [
+        *(t for t in TWINS if {f"{t}_dirty", f"{t}_clean"} <= known),
+        *(t for t in PLANTED if t in known),
+        GENERATED,
+    ]
 
 
 def dirty(name: str) -> Dirty:
@@ -52,13 +57,19 @@ def dirty(name: str) -> Dirty:
     if name in TWINS:
         columns, clean = _read(f"{name}_dirty"), _read(f"{name}_clean")
         pairs = zip(columns.items(), clean.values(), strict=True)  # the twins call some columns by other names
-        wrong = {(row, column) for (column, values), others in pairs for row, cell in enumerate(values) if cell != others[row]}
+        wrong = {
+            (row, column)
+            for (column, values), others in pairs
+            for row, cell in enumerate(values)
+            if cell != others[row]
+        }
         return Dirty(columns, frozenset(wrong), dict(zip(columns, clean.values(), strict=True)))
     return planted(_sample(_tax() if name == GENERATED else _read(name)))
 
 
 def planted(clean: dict[str, list[str | None]], share: float = SHARE, seed: int = 1) -> Dirty:
-    """A table of which a share of the cells is changed: half get a letter that is wrong, half the value of another row."""
+    """A table of which a share of the cells is changed: half get a letter that is wrong, half the value of another
+    row."""
     chance = random.Random(seed)
     columns = {name: list(values) for name, values in clean.items()}
     places = [(row, name) for name, values in clean.items() for row in range(len(values))]
@@ -91,4 +102,7 @@ def _read(name: str) -> dict[str, list[str | None]]:
 
 def _tax() -> dict[str, list[str | None]]:
     table = tax.generate(ROWS)[0]
-    return {name: [None if value is None else str(value) for value in table[name].to_pylist()] for name in table.column_names}
+    return {
+        name: [None if value is None else str(value) for value in table[name].to_pylist()]
+        for name in table.column_names
+    }

@@ -1,8 +1,9 @@
 """Tables with the laws that their makers documented: what a reader would want to find on the first page.
 
-The laws are written down from the documentation named beside each table, not from what any tool finds. Half of the panel was used to
-tune the factors of the ranking. The other half (``tuned=False``) was kept out of that, but not unseen: how laws that nearly hold are listed
-beside longer ones that hold was changed after ``planes``, ``salaries`` and ``managers`` of that half showed it to be wrong.
+The laws are written down from the documentation named beside each table, not from what any tool finds. Half of the
+panel was used to tune the factors of the ranking. The other half (``tuned=False``) was kept out of that, but not
+unseen: how laws that nearly hold are listed beside longer ones that hold was changed after ``planes``, ``salaries`` and
+``managers`` of that half showed it to be wrong.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def _tpch(name: str) -> Callable[[], pa.Table]:
         import pyarrow.parquet
 
         found = pyarrow.parquet.read_table(tpch.cached_tpch(name, SCALE))
-        plain = [field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field for field in found.schema]
+        plain = [
+            field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field for field in found.schema
+        ]
         return found.cast(pa.schema(plain))  # rows of views cannot be taken
 
     return read

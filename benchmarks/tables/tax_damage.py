@@ -1,7 +1,7 @@
 """Errors planted in the Tax table: which rules they break and how a cell is damaged.
 
-Each damaged row has a *partner*, a row of the same group that stays intact, so every damaged cell breaks its own rule at least once.
-A damaged ``State`` breaks other rules as well: the truth counts them all.
+Each damaged row has a *partner*, a row of the same group that stays intact, so every damaged cell breaks its own rule
+at least once. A damaged ``State`` breaks other rules as well: the truth counts them all.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Cells:
     new: Ints
 
 
-Make = Callable[[World, Codes, Ints, Ints, np.random.Generator], Ints]  # (world, codes, rows, partners, rng) -> new codes
+# (world, codes, rows, partners, rng) -> new codes
+Make = Callable[[World, Codes, Ints, Ints, np.random.Generator], Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ def wanted(errors: Mapping[str, int] | int) -> dict[str, int]:
 
 
 def spread(rows: int, seed: int, errors: Mapping[str, int]) -> list[dict[str, int]]:
-    """How many errors of each rule every block gets. A last block of less than half the size gets none, unless it is the only one."""
+    """How many errors of each rule every block gets. A last block of less than half the size gets none, unless it is
+    the only one."""
     sizes = block_sizes(rows)
     weights = [size if size >= BLOCK // 2 or len(sizes) == 1 else 0 for size in sizes]
     plan: list[dict[str, int]] = [{} for _ in sizes]
@@ -146,7 +148,9 @@ def damage_block(codes: Codes, seed: int, block: int, errors: Mapping[str, int])
         if how.possible is not None:
             rows = rows[how.possible(codes, rows, previous[rows])]
         if len(rows) < number:
-            raise ValueError(f"{number:,} errors for {rule!r} do not fit: {len(rows):,} of {size:,} rows have an intact partner")
+            raise ValueError(
+                f"{number:,} errors for {rule!r} do not fit: {len(rows):,} of {size:,} rows have an intact partner"
+            )
         rows = np.sort(rng.choice(rows, number, replace=False))
         partners = previous[rows]
         taken[rows] = taken[partners] = True
@@ -159,7 +163,8 @@ def damage_block(codes: Codes, seed: int, block: int, errors: Mapping[str, int])
 
 
 def _group(codes: Codes, columns: tuple[str, ...]) -> Ints:
-    """One number per combination of values; only the two-valued columns stand second. No columns: one group of all rows."""
+    """One number per combination of values; only the two-valued columns stand second. No columns: one group of all
+    rows."""
     group = np.zeros(len(codes["Zip"]), np.int64)
     for column in columns:
         group = group * max(len(CHILD), len(MARITAL)) + codes[column]

@@ -1,14 +1,17 @@
-"""The Tax table with pay in cents and amounts that follow it, to list violations of: a chosen number of them for each row.
+"""The Tax table with pay in cents and amounts that follow it, to list violations of: a chosen number of them for each
+row.
 
-``Gross`` is the salary with random cents, so that nearly all values are different. Other columns follow its order except for disturbances
-of known size:
+``Gross`` is the salary with random cents, so that nearly all values are different. Other columns follow its order
+except for disturbances of known size:
 
-- ``Cap<m>``: zero, except in ``10 m`` rows, where it is above a tenth of all ``Gross``: ``s.Gross < t.Cap<m>`` holds m times for each row;
-- ``Late<m>``: ``Gross``, except in ``3 m`` rows, which have that of another row: errors, each in violations with a third of all rows;
-- ``Paid<k><letter>_<m>``: near ``Gross``, in every row a little off, such that k inequalities (``Gross`` ascends, all ``Paid<k>`` descend)
-  hold together about m times for each row;
-- ``Bonus`` and ``Total``: ``Total`` is ``Gross`` plus ``Bonus``, in one row of 500 five percent less. Who has more of both must have more
-  in total: three inequalities, of which any two hold for a large share of all pairs.
+- ``Cap<m>``: zero, except in ``10 m`` rows, where it is above a tenth of all ``Gross``: ``s.Gross < t.Cap<m>`` holds m
+  times for each row;
+- ``Late<m>``: ``Gross``, except in ``3 m`` rows, which have that of another row: errors, each in violations with a
+  third of all rows;
+- ``Paid<k><letter>_<m>``: near ``Gross``, in every row a little off, such that k inequalities (``Gross`` ascends, all
+  ``Paid<k>`` descend) hold together about m times for each row;
+- ``Bonus`` and ``Total``: ``Total`` is ``Gross`` plus ``Bonus``, in one row of 500 five percent less. Who has more of
+  both must have more in total: three inequalities, of which any two hold for a large share of all pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from benchmarks.tables import cached as cached_file
 from benchmarks.tables import tax
 
 PER_ROW = (1, 10, 100)  # violations
-SPREAD = {2: 6, 3: 20, 4: 57}  # places in order by which values of Paid<k> are off, for one violation for each row: measured
+# places in order by which values of Paid<k> are off, for one violation for each row: measured
+SPREAD = {2: 6, 3: 20, 4: 57}
 LETTERS = "abc"
 TAX_COLUMNS = ("FName", "LName", "AreaCode", "City", "State", "Zip", "Salary", "Rate", "ChildExemp")
 _VERSION = 1

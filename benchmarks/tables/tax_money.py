@@ -1,8 +1,10 @@
-"""The Tax table with three more columns of many values each, as a folder of Parquet files: what a large table on a cluster looks like.
+"""The Tax table with three more columns of many values each, as a folder of Parquet files: what a large table on a
+cluster looks like.
 
-``Income`` (cents, whole), ``Spent`` (an amount with cents) and ``Wealth`` (cents, whole) have nearly as many values as there are rows.
-The other columns, their errors and the truth about the planted rules are those of ``benchmarks.tables.tax``. The violations of two rules
-that compare the new columns are counted here by sorting and merging, which shares nothing with the engines.
+``Income`` (cents, whole), ``Spent`` (an amount with cents) and ``Wealth`` (cents, whole) have nearly as many values as
+there are rows. The other columns, their errors and the truth about the planted rules are those of
+``benchmarks.tables.tax``. The violations of two rules that compare the new columns are counted here by sorting and
+merging, which shares nothing with the engines.
 
 Fifty million rows take about eight minutes and 2.5 GB of memory for counting; a file is written block by block.
 """
@@ -56,7 +58,8 @@ class MoneyTable(tax.TaxTable):
 
 
 def cached(rows: int, seed: int = 0) -> tuple[Path, dict[str, int]]:
-    """The folder of the table in the cache, made when it is not there yet, and the violations of each of :data:`RULES`."""
+    """The folder of the table in the cache, made when it is not there yet, and the violations of each of
+    :data:`RULES`."""
     folder = cache() / f"tax-money-{rows}-{seed}-{_fingerprint()}"
     if not folder.exists():
         draft = folder.with_name(f".{os.getpid()}-{folder.name}")
@@ -89,7 +92,8 @@ def _inequalities(folder: Path) -> dict[str, int]:
 def inverted(a: Ints, b: Ints, *, or_equal: bool = False) -> int:
     """Ordered pairs of rows with less ``a`` and more ``b`` (or as much, with ``or_equal``), in n log n steps.
 
-    >>> inverted(np.array([1, 2, 2, 3]), np.array([5, 4, 6, 4])), inverted(np.array([1, 1, 2]), np.array([4, 4, 4]), or_equal=True)
+    >>> few = inverted(np.array([1, 2, 2, 3]), np.array([5, 4, 6, 4]))
+    >>> few, inverted(np.array([1, 1, 2]), np.array([4, 4, 4]), or_equal=True)
     (3, 2)
     """
     order = np.lexsort((b, a))  # among equal a, b ascends: such rows are no inversions
@@ -117,7 +121,8 @@ def _equal_pairs(sorted_columns: list[Ints]) -> int:
 
 @numba.njit(cache=True)
 def _inversions(values: Ints, spare: Ints) -> int:
-    """Pairs of positions i < j with ``values[i] > values[j]``, by merging from below; both arrays (int64, n) are overwritten."""
+    """Pairs of positions i < j with ``values[i] > values[j]``, by merging from below; both arrays (int64, n) are
+    overwritten."""
     n, found, width = len(values), 0, 1
     source, target = values, spare
     while width < n:

@@ -1,7 +1,8 @@
 """Clean rows of the Tax table, block by block, as integer codes.
 
-A block is always drawn whole from its own random streams and cut to the table's length, so a row depends on the seed and its
-position only: not on how the table is chunked when it is written, and a shorter table is the beginning of a longer one.
+A block is always drawn whole from its own random streams and cut to the table's length, so a row depends on the seed
+and its position only: not on how the table is chunked when it is written, and a shorter table is the beginning of a
+longer one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ SCHEMA = pa.schema(
 def block_sizes(rows: int) -> list[int]:
     """How many rows of each block belong to a table of that length."""
     if not 0 <= rows <= MAX_ROWS:
-        raise ValueError(f"rows must be between 0 and {MAX_ROWS:,}, not {rows:,}: beyond that the phone numbers run out")
+        raise ValueError(
+            f"rows must be between 0 and {MAX_ROWS:,}, not {rows:,}: beyond that the phone numbers run out"
+        )
     return [min(BLOCK, rows - start) for start in range(0, rows, BLOCK)]
 
 

@@ -1,8 +1,8 @@
 """Exact numbers of violations in a damaged Tax table, counted in NumPy while the blocks pass by.
 
-Nothing here knows how the errors were planted: equalities are counted from histograms of (group, value), the order rule from a
-histogram of (state, salary, rate), and the key from the rows whose key some damaged row has. Near-linear time; memory follows the
-number of distinct combinations, which the world bounds, and the number of errors.
+Nothing here knows how the errors were planted: equalities are counted from histograms of (group, value), the order rule
+from a histogram of (state, salary, rate), and the key from the rows whose key some damaged row has. Near-linear time;
+memory follows the number of distinct combinations, which the world bounds, and the number of errors.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.tables.tax_damage import AREA_STATE, CHILD_EXEMPTION, RATE_ORDER, SINGLE_EXEMPTION, ZIP_CITY, ZIP_STATE, Cells
+from benchmarks.tables.tax_damage import (
+    AREA_STATE,
+    CHILD_EXEMPTION,
+    RATE_ORDER,
+    SINGLE_EXEMPTION,
+    ZIP_CITY,
+    ZIP_STATE,
+    Cells,
+)
 from benchmarks.tables.tax_rows import BLOCK, PHONES, Codes, block_sizes, phone_keys
 from benchmarks.tables.tax_world import Ints
 
@@ -126,7 +134,8 @@ def _strict_prefix(table: Ints, axis: int) -> Ints:
 
 
 def broken_key(rows: int, seed: int, damaged: list[Cells]) -> Broken:
-    """Violations of ``key (AreaCode, Phone)``: a second pass over the keys alone, which looks for those of damaged rows."""
+    """Violations of ``key (AreaCode, Phone)``: a second pass over the keys alone, which looks for those of damaged
+    rows."""
     changes = [c for c in damaged if c.column in ("AreaCode", "Phone")]
     if not changes:
         return Broken(0, 0)
@@ -146,7 +155,9 @@ def _final_keys(touched: Ints, rows: int, seed: int, changes: list[Cells]) -> In
     sizes = block_sizes(rows)
     return np.concatenate(
         [
-            _damaged(phone_keys(seed, block, sizes[block]), block, changes)[touched[touched // BLOCK == block] - block * BLOCK]
+            _damaged(phone_keys(seed, block, sizes[block]), block, changes)[
+                touched[touched // BLOCK == block] - block * BLOCK
+            ]
             for block in np.unique(touched // BLOCK).tolist()
         ]
     )

@@ -18,8 +18,9 @@ Ints = npt.NDArray[np.int64]
 
 # state, inhabitants in units of 100,000, first and last three-digit zip prefix
 _STATES = """
-AL 50 350 369|AK 7 995 999|AZ 72 850 865|AR 30 716 729|CA 395 900 961|CO 58 800 816|CT 36 060 069|DE 10 197 199|DC 7 200 205
-FL 215 320 349|GA 107 300 319|HI 15 967 968|ID 18 832 838|IL 128 600 629|IN 68 460 479|IA 32 500 528|KS 29 660 679
+AL 50 350 369|AK 7 995 999|AZ 72 850 865|AR 30 716 729|CA 395 900 961|CO 58 800 816|CT 36 060 069|DE 10 197 199
+DC 7 200 205|FL 215 320 349
+GA 107 300 319|HI 15 967 968|ID 18 832 838|IL 128 600 629|IN 68 460 479|IA 32 500 528|KS 29 660 679
 KY 45 400 427|LA 47 700 714|ME 14 039 049|MD 62 206 219|MA 70 010 027|MI 101 480 499|MN 57 550 567|MS 30 386 397
 MO 62 630 658|MT 11 590 599|NE 20 680 693|NV 31 889 898|NH 14 030 038|NJ 93 070 089|NM 21 870 884|NY 202 100 149
 NC 104 270 289|ND 8 580 588|OH 118 430 459|OK 40 730 749|OR 42 970 979|PA 130 150 196|RI 11 028 029|SC 51 290 299
@@ -102,7 +103,9 @@ def world(seed: int) -> World:
         first_cumulative=_cumulative(_zipf(FIRST_NAMES, 0.8)),
         last_cumulative=_cumulative(_zipf(LAST_NAMES, 0.8)),
         first_male=np.where(gendered < 0.48, 0.0, np.where(gendered < 0.96, 1.0, 0.5)),
-        area_codes=np.sort(rng.choice(np.arange(201, 990), int(counts.sum()), replace=False))[rng.permutation(int(counts.sum()))],
+        area_codes=np.sort(rng.choice(np.arange(201, 990), int(counts.sum()), replace=False))[
+            rng.permutation(int(counts.sum()))
+        ],
         area_start=np.concatenate([[0], np.cumsum(counts)[:-1]]),
         area_count=counts,
         bracket_from=np.array(brackets_from),

@@ -1,4 +1,5 @@
-"""TPC-H tables at a scale factor, written by ``tpchgen-cli``: ``lineitem`` has about six million rows per unit of scale."""
+"""TPC-H tables at a scale factor, written by ``tpchgen-cli``: ``lineitem`` has about six million rows per unit of
+scale."""
 
 from __future__ import annotations
 
@@ -23,7 +24,19 @@ def cached_tpch(table: str = "lineitem", scale: float = 0.1) -> Path:
 def _write(table: str, scale: float, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=cache()) as folder:
         subprocess.run(
-            [_program(), "parquet", "-s", f"{scale:g}", "--tables", table, "--output-dir", folder, "--num-threads", "2", "--quiet"],
+            [
+                _program(),
+                "parquet",
+                "-s",
+                f"{scale:g}",
+                "--tables",
+                table,
+                "--output-dir",
+                folder,
+                "--num-threads",
+                "2",
+                "--quiet",
+            ],
             check=True,
         )
         Path(folder, f"{table}.parquet").replace(path)

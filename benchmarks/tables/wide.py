@@ -1,4 +1,5 @@
-"""Wide tables of mixed types: random and correlated columns, nulls, columns that share values. There is no end to their rules."""
+"""Wide tables of mixed types: random and correlated columns, nulls, columns that share values. There is no end to their
+rules."""
 
 from __future__ import annotations
 

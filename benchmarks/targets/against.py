@@ -1,7 +1,8 @@
-"""Checking 10,000 new rows against a large old table, beside checking all rows together; both on Spark, in one warm session.
+"""Checking 10,000 new rows against a large old table, beside checking all rows together; both on Spark, in one warm
+session.
 
-The seven planted rules of Tax. The old table is read from Parquet files in every call. What is found differs, since violations among old
-rows count for one side only: that ours is exact is a matter of tests.
+The seven planted rules of Tax. The old table is read from Parquet files in every call. What is found differs, since
+violations among old rows count for one side only: that ours is exact is a matter of tests.
 
     python -m benchmarks against --rows 10M,50M --timeout 3600
 """

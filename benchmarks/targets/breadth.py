@@ -1,7 +1,8 @@
-"""How time grows with columns and with rules, on generated tables: functional dependencies against HyFD, checking against DuckDB.
+"""How time grows with columns and with rules, on generated tables: functional dependencies against HyFD, checking
+against DuckDB.
 
-Denial constraints by columns are measured without a peer. The rules to check are keys and functional dependencies over the
-columns of Tax, all different, which DuckDB counts by ``GROUP BY``, one query for each.
+Denial constraints by columns are measured without a peer. The rules to check are keys and functional dependencies over
+the columns of Tax, all different, which DuckDB counts by ``GROUP BY``, one query for each.
 """
 
 from __future__ import annotations
@@ -57,7 +58,11 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     found = []
     for columns in COLUMNS:
         job = {"table": "tax", "rows": rows, "columns": columns}
-        found.append(comparison("functional dependencies by columns", "fd", peer("fd", **job), size=columns, axis="columns", **job))
+        found.append(
+            comparison(
+                "functional dependencies by columns", "fd", peer("fd", **job), size=columns, axis="columns", **job
+            )
+        )
     for columns in COLUMNS:
         ours = Contender("rowlaw", f"{discover_dc.__name__}:Ours", {"table": "tax", "rows": rows, "columns": columns})
         make = partial(discover_dc.make_tax, rows)

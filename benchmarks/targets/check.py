@@ -1,8 +1,9 @@
-"""Counting all violations of rules, against DuckDB (self-joins, and GROUP BY where that will do) and Desbordante's verifier.
+"""Counting all violations of rules, against DuckDB (self-joins, and GROUP BY where that will do) and Desbordante's
+verifier.
 
-Tables are loaded or encoded beforehand, except in the cases that are called end to end. Ours gives the exact number of pairs and for
-each row the number of pairs it takes part in; peers give the number of pairs. Where a rule is both a join and a ``GROUP BY`` in SQL,
-both are measured, each with the bar: the faster of them is the one to look at.
+Tables are loaded or encoded beforehand, except in the cases that are called end to end. Ours gives the exact number of
+pairs and for each row the number of pairs it takes part in; peers give the number of pairs. Where a rule is both a join
+and a ``GROUP BY`` in SQL, both are measured, each with the bar: the faster of them is the one to look at.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ SIZES = (1_000_000,)
 GROWTH_SIZES = (1_000_000, 10_000_000)
 WARM_ROWS = 20_000
 JOIN_TIMEOUT, VERIFY_TIMEOUT = 30.0, 30.0  # seconds
-LONG_JOINS = {"phi11": 45.0, "three inequalities": 150.0}  # seconds where ours takes longest: a bound must be far to say something
+# seconds where ours takes longest: a bound must be far to say something
+LONG_JOINS = {"phi11": 45.0, "three inequalities": 150.0}
 UNJOINED = ("phi6", "phi6 with errors", "phi7 with errors")  # no self-join finishes; GROUP BY, or phi7, says the same
 INEQUALITY_BAR, EQUALITY_BAR, GROWTH_BAR, TOGETHER_BAR, NULLS_BAR = 0.05, 1.0, 13.0, 3.0, 1.5
 GROWING = (*shapes.FACET[:4], *shapes.MORE[:2])
@@ -29,7 +31,8 @@ FILE_RULES = (tax_damage.KEY, tax_damage.ZIP_CITY, tax_damage.CHILD_EXEMPTION)
 
 
 class Ours(Case):
-    """``LocalEngine.count`` on an encoded relation; with ``spark``, in a warm local session that the engine may use if it likes.
+    """``LocalEngine.count`` on an encoded relation; with ``spark``, in a warm local session that the engine may use if
+    it likes.
 
     ``whole``: the relation has all columns of the table, not only those of the rules.
     """
@@ -53,7 +56,8 @@ class Ours(Case):
             self.session = session()
 
     def warm(self) -> None:
-        """All rules on a small table, whole, in pieces and by distinct rows, in threads and (if there is a session) in Python workers."""
+        """All rules on a small table, whole, in pieces and by distinct rows, in threads and (if there is a session) in
+        Python workers."""
         from rowlaw.engine.local import tasks
         from rowlaw.engine.local.compile import Scales, compile_rule
         from rowlaw.engine.local.count import METHODS, count
@@ -148,9 +152,15 @@ class EndToEnd(Case):
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
     """FACET's shapes and others against peers; growth, many rules together and whole runs against ourselves."""
     sizes, growth_sizes = options.rows or SIZES, options.rows or GROWTH_SIZES
-    damaged = [Shape(f"{s.name} with errors", "tax with errors", s.rule, s.why) for s in shapes.FACET if s.table == "tax"]
+    damaged = [
+        Shape(f"{s.name} with errors", "tax with errors", s.rule, s.why) for s in shapes.FACET if s.table == "tax"
+    ]
     verified = {"phi4 with errors", "phi5 with errors", "phi7 with errors"}
-    found = [_against_peers(shape, rows, shape.name in verified) for rows in sizes for shape in (*shapes.FACET, *damaged, *shapes.MORE)]
+    found = [
+        _against_peers(shape, rows, shape.name in verified)
+        for rows in sizes
+        for shape in (*shapes.FACET, *damaged, *shapes.MORE)
+    ]
     found += [_growing(shape, rows) for shape in GROWING for rows in growth_sizes]
     found += [_together(rows, spark) for rows in sizes for spark in (False, True)]
     found += [_with_nulls(rows) for rows in sizes]
@@ -198,11 +208,14 @@ def _against_peers(shape: Shape, rows: int, verified: bool) -> Comparison:
 
 
 def _growing(shape: Shape, rows: int) -> Comparison:
-    """Ours alone, in a session and with all columns encoded: what peers need for ten million rows is not to be waited for."""
+    """Ours alone, in a session and with all columns encoded: what peers need for ten million rows is not to be waited
+    for."""
     return Comparison(
         name=f"growth {shape.name}",
         size=rows,
-        ours=Contender("rowlaw", f"{__name__}:Ours", _job("tax with errors", rows, [shape.rule], spark=True, whole=True)),
+        ours=Contender(
+            "rowlaw", f"{__name__}:Ours", _job("tax with errors", rows, [shape.rule], spark=True, whole=True)
+        ),
         calls=3,
         make=partial(_make, "tax with errors", rows, None),
         growth_bar=GROWTH_BAR,
@@ -245,7 +258,9 @@ def _end_to_end(rows: int) -> Comparison:
         name="end to end, key and fds",
         size=rows,
         ours=Contender("rowlaw.check", f"{__name__}:EndToEnd", job),
-        peers=(Contender("DuckDB, load and GROUP BY", "benchmarks.peers.checking:DuckDBFromFile", {**job, "how": "group"}),),
+        peers=(
+            Contender("DuckDB, load and GROUP BY", "benchmarks.peers.checking:DuckDBFromFile", {**job, "how": "group"}),
+        ),
         make=partial(_make_file, "tax with errors", rows),
     )
 

@@ -1,8 +1,10 @@
-"""What a cluster brings: the phases that can be Spark jobs, by one and two workers of one core each, and by the driver's threads.
+"""What a cluster brings: the phases that can be Spark jobs, by one and two workers of one core each, and by the
+driver's threads.
 
-The cluster is a standalone master and workers on this machine (``benchmarks/standalone.py``) that share its files. It is up and its
-workers have compiled the kernels before the clock starts; CPU seconds and memory are those of the driver, Java, workers and executors
-together. Ours is two workers: beside one worker it shows how a phase grows, beside two threads what Spark costs over plain kernels.
+The cluster is a standalone master and workers on this machine (``benchmarks/standalone.py``) that share its files. It
+is up and its workers have compiled the kernels before the clock starts; CPU seconds and memory are those of the driver,
+Java, workers and executors together. Ours is two workers: beside one worker it shows how a phase grows, beside two
+threads what Spark costs over plain kernels.
 """
 
 from __future__ import annotations
@@ -141,21 +143,29 @@ class Look(Phase):
 
         super().load()
         few = by_name.encoded(TABLE, PROPOSED_ROWS)
-        found = discover_denials(LocalEngine(few), predicate_space(RelationStatistics(few), SpaceOptions(cross=False))).denials
-        denials = sorted((d for d in found if sum(p.op.is_inequality for p in d.predicates) <= MOST_INEQUALITIES), key=str)
+        found = discover_denials(
+            LocalEngine(few), predicate_space(RelationStatistics(few), SpaceOptions(cross=False))
+        ).denials
+        denials = sorted(
+            (d for d in found if sum(p.op.is_inequality for p in d.predicates) <= MOST_INEQUALITIES), key=str
+        )
         self.rules = denials[:: max(1, len(denials) // PROPOSED)][:PROPOSED]
 
     def work(self, relation: Any) -> Any:
         from rowlaw.engine.local.engine import LocalEngine
 
-        return [len(found) > 0 for found in LocalEngine(relation, workers=self.workers).counterexamples(self.rules, COUNTEREXAMPLES)]
+        return [
+            len(found) > 0
+            for found in LocalEngine(relation, workers=self.workers).counterexamples(self.rules, COUNTEREXAMPLES)
+        ]
 
     def in_short(self, found: Any) -> Any:
         return {"rules": len(found), "broken": sum(found)}
 
 
 class Validate(Phase):
-    """Validating on all rows functional dependencies that hold on a few, and as many that do not: those without one of their columns."""
+    """Validating on all rows functional dependencies that hold on a few, and as many that do not: those without one of
+    their columns."""
 
     def load(self) -> None:
         from rowlaw.discovery.dependencies import discover_dependencies

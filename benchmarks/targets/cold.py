@@ -1,7 +1,8 @@
 """Commands from the start of their process to their answer, kernels compiled or not; no peers.
 
-No file starts Spark on one machine; what starting it costs is measured by itself, for tables that only Spark can read. To compare two
-versions, run this target with the other version's ``src`` in ``PYTHONPATH`` and another folder for ``--out``.
+No file starts Spark on one machine; what starting it costs is measured by itself, for tables that only Spark can read.
+To compare two versions, run this target with the other version's ``src`` in ``PYTHONPATH`` and another folder for
+``--out``.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def _rowlaw(*arguments: str) -> list[str]:
 
 
 def _check(table: Path, *rules: str) -> list[str]:
-    return _rowlaw("check", str(table), *(part for rule in rules for part in ("--rule", rule)), "--format", "json", "--quiet")
+    return _rowlaw(
+        "check", str(table), *(part for rule in rules for part in ("--rule", rule)), "--format", "json", "--quiet"
+    )
 
 
 COMMANDS: dict[str, Callable[[int], list[str]]] = {
@@ -90,7 +93,9 @@ class Command(Case):
             self.run()
 
     def run(self) -> str:
-        done = subprocess.run(self.command, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            self.command, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
         if done.returncode not in (0, 1):  # 1: a rule is broken
             raise RuntimeError(done.stderr)
         return done.stdout
@@ -111,7 +116,9 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     rows = min(options.rows, default=ROWS)
     many = max(options.rows, default=MANY_ROWS)
 
-    def comparison(name: str, command: str, size: int | None = None, make: Callable[[], object] | None = None, **params: Any) -> Comparison:
+    def comparison(
+        name: str, command: str, size: int | None = None, make: Callable[[], object] | None = None, **params: Any
+    ) -> Comparison:
         job = Contender(OURS, f"{__name__}:Command", {"command": command, "rows": size or 0, **params})
         return Comparison(name=name, ours=job, size=size, make=make)
 

@@ -1,9 +1,11 @@
-"""Finding wrong cells with laws learnt from the dirty table alone: precision and recall against a clean twin, or against planted errors.
+"""Finding wrong cells with laws learnt from the dirty table alone: precision and recall against a clean twin, or
+against planted errors.
 
-``repair`` is what ``rowlaw.repair`` gives: the cells it accuses (detection), the values it suggests (repair), and the errors that would
-be added if all of these were applied, as a share of those there are. ``suspects`` are what ``Result.suspects`` gives for the best
-approximate functional dependencies, as before ``repair`` learnt its own. ``exceptions``, for comparison, are all
-rows that some rule would have to lose, and of them the cells that it compares (the right side, of a functional dependency).
+``repair`` is what ``rowlaw.repair`` gives: the cells it accuses (detection), the values it suggests (repair), and the
+errors that would be added if all of these were applied, as a share of those there are. ``suspects`` are what
+``Result.suspects`` gives for the best approximate functional dependencies, as before ``repair`` learnt its own.
+``exceptions``, for comparison, are all rows that some rule would have to lose, and of them the cells that it compares
+(the right side, of a functional dependency).
 """
 
 from __future__ import annotations
@@ -57,7 +59,11 @@ class Repaired(Case):
             "cells": measured(places, wrong),
             "rows": measured({row for row, _ in places}, {row for row, _ in wrong}),
             "columns with suspects": measured(places, {(row, column) for row, column in wrong if column in spoken_of}),
-            "repair": {"suggested": len(applied), "right": len(repaired), **{name: round(value, 4) for name, value in share.items()}},
+            "repair": {
+                "suggested": len(applied),
+                "right": len(repaired),
+                **{name: round(value, 4) for name, value in share.items()},
+            },
             "added": round(len(applied.keys() - wrong) / max(1, len(wrong)), 4),
         }
 
@@ -65,7 +71,9 @@ class Repaired(Case):
 class Found(Case):
     """Learn, check, point at cells."""
 
-    def __init__(self, table: str, how: str = "suspects", kind: str = "fd", error: float = ERROR, nulls: str = "equal") -> None:
+    def __init__(
+        self, table: str, how: str = "suspects", kind: str = "fd", error: float = ERROR, nulls: str = "equal"
+    ) -> None:
         self.name, self.how, self.kind, self.error, self.nulls = table, how, kind, error, nulls
 
     def prepare(self) -> None:
@@ -123,14 +131,22 @@ def measured(found: Collection[Hashable], wrong: Collection[Hashable]) -> dict[s
         "recall": right / max(1, len(wrong)),
         "f1": 2 * right / max(1, len(found) + len(wrong)),
     }
-    return {"wrong": len(wrong), "found": len(found), "right": right, **{name: round(share, 4) for name, share in shares.items()}}
+    return {
+        "wrong": len(wrong),
+        "found": len(found),
+        "right": right,
+        **{name: round(share, 4) for name, share in shares.items()},
+    }
 
 
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
-    """Suspects of every table, at other limits and meanings of null where there is a twin; then what exceptions alone would say."""
+    """Suspects of every table, at other limits and meanings of null where there is a twin; then what exceptions alone
+    would say."""
     tables = dirty.names()
     twins = [name for name in tables if name in dirty.TWINS]
-    found = [Comparison(f"repair, {name}", Contender("rowlaw", f"{__name__}:Repaired", {"table": name})) for name in tables]
+    found = [
+        Comparison(f"repair, {name}", Contender("rowlaw", f"{__name__}:Repaired", {"table": name})) for name in tables
+    ]
     found += [_comparison(name, "suspects") for name in tables]
     found += [_comparison(name, "suspects", error=error) for name in twins for error in OTHER_ERRORS]
     found += [_comparison(name, "suspects", nulls="unknown") for name in twins]
@@ -140,4 +156,6 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
 
 def _comparison(table: str, how: str, **params: Any) -> Comparison:
     told = "".join(f", {name} {value}" for name, value in params.items())
-    return Comparison(f"{how}, {table}{told}", Contender("rowlaw", f"{__name__}:Found", {"table": table, "how": how, **params}))
+    return Comparison(
+        f"{how}, {table}{told}", Contender("rowlaw", f"{__name__}:Found", {"table": table, "how": how, **params})
+    )

@@ -1,9 +1,10 @@
-"""Discovery of all minimal denial constraints, against Desbordante's FastADC (two threads), tables loaded beforehand on both sides.
+"""Discovery of all minimal denial constraints, against Desbordante's FastADC (two threads), tables loaded beforehand on
+both sides.
 
-Null equals null; exact rules over same-column predicates, and on one table also predicates across columns and rules that one
-pair in a hundred may break. The sets of rules are compared, not only their number. The tables come from the folder that
-``ROWLAW_DATA`` names. Growth is measured on the Tax table. A table too wide for all its rules is searched for a limited time: what
-comes out must hold.
+Null equals null; exact rules over same-column predicates, and on one table also predicates across columns and rules
+that one pair in a hundred may break. The sets of rules are compared, not only their number. The tables come from the
+folder that ``ROWLAW_DATA`` names. Growth is measured on the Tax table. A table too wide for all its rules is searched
+for a limited time: what comes out must hold.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ def digest(rules: set[str]) -> str:
 class Ours(Case):
     """``rowlaw.discovery`` on an encoded relation, ranking included."""
 
-    def __init__(self, table: str, rows: int | None = None, cross: bool = False, error: float = 0.0, columns: int | None = None) -> None:
+    def __init__(
+        self, table: str, rows: int | None = None, cross: bool = False, error: float = 0.0, columns: int | None = None
+    ) -> None:
         self.table, self.rows, self.cross, self.error, self.columns = table, rows, cross, error, columns
 
     def prepare(self) -> None:
@@ -42,7 +45,9 @@ class Ours(Case):
         from rowlaw.source import open_source
 
         columns = tax.SCHEMA.names[: self.columns] if self.columns else None
-        self.relation = encode(open_source(tax.cached(self.rows)[0] if self.rows else shared.csv(self.table), columns=columns))
+        self.relation = encode(
+            open_source(tax.cached(self.rows)[0] if self.rows else shared.csv(self.table), columns=columns)
+        )
         self.small = encode(open_source(tax.cached(WARM_ROWS)[0]))
 
     def warm(self) -> None:
@@ -68,7 +73,8 @@ class Ours(Case):
 
 
 class Limited(Ours):
-    """The same for so many seconds; the answer is how many of the rules found are broken, which a count of violations tells afterwards."""
+    """The same for so many seconds; the answer is how many of the rules found are broken, which a count of violations
+    tells afterwards."""
 
     def run(self) -> Any:
         from rowlaw.deadline import Deadline
@@ -126,7 +132,9 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
         Comparison(
             name=f"denial constraints of {name}",
             ours=Contender("rowlaw", f"{here}:Ours", {"table": name}),
-            peers=(Contender("FastADC", f"{here}:FastADC", {"table": name}, bar=bar, timeout=LONG.get(name, PEER_TIMEOUT)),),
+            peers=(
+                Contender("FastADC", f"{here}:FastADC", {"table": name}, bar=bar, timeout=LONG.get(name, PEER_TIMEOUT)),
+            ),
             calls=1 if name in LONG else 3,
             make=partial(tax.cached, WARM_ROWS),
         )
@@ -135,7 +143,8 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     ]
     cases += [
         Comparison(
-            name=f"denial constraints of {name}, {'across columns' if 'cross' in more else '1% of pairs may break them'}",
+            name=f"denial constraints of {name}, "
+            f"{'across columns' if 'cross' in more else '1% of pairs may break them'}",
             ours=Contender("rowlaw", f"{here}:Ours", {"table": name, **more}),
             peers=(Contender("FastADC", f"{here}:FastADC", {"table": name, **more}, timeout=PEER_TIMEOUT),),
             make=partial(tax.cached, WARM_ROWS),
@@ -151,7 +160,10 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     ]
     if WIDE in at_hand:
         cases.append(
-            Comparison(f"denial constraints of {WIDE} in {WIDE_SECONDS:.0f} s", Contender("rowlaw", f"{here}:Limited", {"table": WIDE}))
+            Comparison(
+                f"denial constraints of {WIDE} in {WIDE_SECONDS:.0f} s",
+                Contender("rowlaw", f"{here}:Limited", {"table": WIDE}),
+            )
         )
     cases += [
         Comparison(

@@ -1,4 +1,5 @@
-"""Discovery of functional dependencies against Desbordante's HyFD (two threads), tables loaded beforehand on both sides."""
+"""Discovery of functional dependencies against Desbordante's HyFD (two threads), tables loaded beforehand on both
+sides."""
 
 from __future__ import annotations
 
@@ -23,6 +24,15 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     ]
     for rows in options.rows or GROWTH_SIZES:
         tax = {"table": "tax", "rows": rows}
-        found.append(comparison("functional dependencies of Tax", "fd", peer("fd", BAR, **tax), size=rows, growth_bar=GROWTH_BAR, **tax))
+        found.append(
+            comparison(
+                "functional dependencies of Tax", "fd", peer("fd", BAR, **tax), size=rows, growth_bar=GROWTH_BAR, **tax
+            )
+        )
     last = {**tax, "load": True}
-    return [*found, comparison("read Tax and find functional dependencies", "fd", peer("fd", LOADED_BAR, **last), size=rows, **last)]
+    return [
+        *found,
+        comparison(
+            "read Tax and find functional dependencies", "fd", peer("fd", LOADED_BAR, **last), size=rows, **last
+        ),
+    ]

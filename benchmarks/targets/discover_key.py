@@ -16,11 +16,17 @@ GROWTH_BAR = 14.0
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
     """The tables at hand, then generated ones, and Tax again with reading."""
     at_hand = set(shared.names())
-    found = [comparison(f"keys of {table}", "key", peer("key", table=table), table=table) for table in TABLES if table in at_hand]
+    found = [
+        comparison(f"keys of {table}", "key", peer("key", table=table), table=table)
+        for table in TABLES
+        if table in at_hand
+    ]
     for table, sizes in GENERATED.items():
         for rows in options.rows or sizes:
             against = peer("key", BAR if rows >= BAR_ROWS else None, table=table, rows=rows)
-            found.append(comparison(f"keys of {table}", "key", against, size=rows, growth_bar=GROWTH_BAR, table=table, rows=rows))
+            found.append(
+                comparison(f"keys of {table}", "key", against, size=rows, growth_bar=GROWTH_BAR, table=table, rows=rows)
+            )
     rows = (options.rows or GENERATED["tax"])[-1]
     last = {"table": "tax", "rows": rows, "load": True}
     return [*found, comparison("read Tax and find keys", "key", peer("key", LOADED_BAR, **last), size=rows, **last)]

@@ -1,4 +1,5 @@
-"""Discovery of order dependencies against Desbordante's Fastod and HyOD as published, tables loaded beforehand on all sides."""
+"""Discovery of order dependencies against Desbordante's Fastod and HyOD as published, tables loaded beforehand on all
+sides."""
 
 from __future__ import annotations
 
@@ -22,11 +23,15 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     """The tables at hand, then growth on the first columns of Tax."""
     at_hand = set(shared.names())
     found = [
-        comparison(f"order dependencies of {table}", "od", peer("od", bar, table=table), _published(table=table), table=table)
+        comparison(
+            f"order dependencies of {table}", "od", peer("od", bar, table=table), _published(table=table), table=table
+        )
         for table, bar in TABLES.items()
         if table in at_hand
     ]
-    found += [comparison(f"order dependencies of {table}", "od", table=table) for table in UNFINISHED if table in at_hand]
+    found += [
+        comparison(f"order dependencies of {table}", "od", table=table) for table in UNFINISHED if table in at_hand
+    ]
     for rows in options.rows or GROWTH_SIZES:
         tax = {"table": "tax", "rows": rows, "columns": GROWTH_COLUMNS}
         peers = [_published(**tax)] if rows >= FASTOD_ROWS else [peer("od", BAR, **tax), _published(**tax)]

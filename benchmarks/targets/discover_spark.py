@@ -1,7 +1,9 @@
-"""Discovery on Spark, of a table that is never collected: all keys, functional and order dependencies and same-column denial constraints.
+"""Discovery on Spark, of a table that is never collected: all keys, functional and order dependencies and same-column
+denial constraints.
 
-Beside it the local engine, which reads the same Parquet file into one process; both must find the same set. The largest size runs on a
-cluster of two workers of one core and 2 GiB each, and has no twin: what counts is that it ends within its memory limits.
+Beside it the local engine, which reads the same Parquet file into one process; both must find the same set. The largest
+size runs on a cluster of two workers of one core and 2 GiB each, and has no twin: what counts is that it ends within
+its memory limits.
 
     python -m benchmarks discover-spark --rows 10M --timeout 7200 --only local
     python -m benchmarks discover-spark --rows 50M --timeout 14400 --only cluster
@@ -28,7 +30,8 @@ KINDS = ("key", "fd", "od", "dc")
 
 
 class Discovery(Case):
-    """``rowlaw.discover`` of a Parquet file by an engine; on Spark, nothing may be brought to the driver but samples."""
+    """``rowlaw.discover`` of a Parquet file by an engine; on Spark, nothing may be brought to the driver but
+    samples."""
 
     def __init__(self, rows: int, engine: str) -> None:
         self.rows, self.engine = rows, engine
@@ -54,7 +57,9 @@ class Discovery(Case):
         table = str(path) if self.session is None else self.session.read.parquet(str(path))
         found = set()
         for kind in KINDS:  # each kind alone: of several, a law is listed under one kind only
-            rules = rowlaw.discover(table, kinds=(kind,), cross=False, engine=self.engine, session=self.session, progress=False)
+            rules = rowlaw.discover(
+                table, kinds=(kind,), cross=False, engine=self.engine, session=self.session, progress=False
+            )
             assert not rules.partial
             found |= {f"{kind}: {named.rule}" for named in rules}
         return found

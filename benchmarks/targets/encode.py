@@ -1,7 +1,7 @@
 """Encoding a Parquet table into ordered codes, against pyarrow dictionary-encoding the same columns in one process.
 
-Ours also sorts every dictionary and leaves a memory-mapped file; pyarrow does neither. Spark is warm: its start is not in the time, but
-its memory is in the peak (driver, JVM and Python workers together).
+Ours also sorts every dictionary and leaves a memory-mapped file; pyarrow does neither. Spark is warm: its start is not
+in the time, but its memory is in the peak (driver, JVM and Python workers together).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ WARM_ROWS = 20_000
 
 
 class Ours(Case):
-    """``rowlaw.relation.encode`` in a warm local Spark session: as it chooses itself, or always by Spark tasks or by threads."""
+    """``rowlaw.relation.encode`` in a warm local Spark session: as it chooses itself, or always by Spark tasks or by
+    threads."""
 
     def __init__(self, rows: int, workers: str | None = None) -> None:
         self.rows, self.workers = rows, workers
@@ -45,7 +46,10 @@ class Ours(Case):
         workers = {None: None, "spark": SparkTasks(self.session), "threads": DriverThreads()}[self.workers]
         relation = encode(open_source(path), session=self.session, workers=workers)
         try:
-            return {"rows": relation.rows, "distinct": {column.name: int(column.distinct) for column in relation.columns}}
+            return {
+                "rows": relation.rows,
+                "distinct": {column.name: int(column.distinct) for column in relation.columns},
+            }
         finally:
             relation.close()
 
@@ -77,7 +81,9 @@ class PyArrow(Case):
         coded = {name: table[name].dictionary_encode() for name in table.column_names}
         return {
             "rows": table.num_rows,
-            "distinct": {name: len(column.chunk(0).dictionary) if column.num_chunks else 0 for name, column in coded.items()},
+            "distinct": {
+                name: len(column.chunk(0).dictionary) if column.num_chunks else 0 for name, column in coded.items()
+            },
         }
 
 

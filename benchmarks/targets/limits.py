@@ -1,7 +1,9 @@
-"""Time limits: how long ``rowlaw discover --time-limit`` takes, from the start of its process to its end, against the limit itself.
+"""Time limits: how long ``rowlaw discover --time-limit`` takes, from the start of its process to its end, against the
+limit itself.
 
-The tables have more rules than anybody waits for. The bar is what a limit promises: at most two seconds or a tenth over, whichever is more.
-The answer is how many of the first rules listed are broken, which a check tells afterwards: none may be.
+The tables have more rules than anybody waits for. The bar is what a limit promises: at most two seconds or a tenth
+over, whichever is more. The answer is how many of the first rules listed are broken, which a check tells afterwards:
+none may be.
 """
 
 from __future__ import annotations
@@ -54,7 +56,14 @@ class Command(Case):
         return self._run(self.limit)
 
     def _run(self, limit: float) -> str:
-        command = [str(Path(sys.executable).with_name("rowlaw")), "discover", str(self.table), "--time-limit", f"{limit:g}", *self.options]
+        command = [
+            str(Path(sys.executable).with_name("rowlaw")),
+            "discover",
+            str(self.table),
+            "--time-limit",
+            f"{limit:g}",
+            *self.options,
+        ]
         done = subprocess.run([*command, "--format", "json", "--quiet"], capture_output=True, text=True, check=True)
         return done.stdout
 
@@ -91,7 +100,12 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     most = max(options.rows, default=max(rows for _, rows in SIZES))
     tables = list(dict.fromkeys([FLIGHTS, *(f"{columns}x{min(rows, most)}" for columns, rows in SIZES)]))
     short, long = LIMITS
-    found = [_comparison(table, short, variant) for table in tables for variant in VARIANTS if not variant or table == FLIGHTS]
+    found = [
+        _comparison(table, short, variant)
+        for table in tables
+        for variant in VARIANTS
+        if not variant or table == FLIGHTS
+    ]
     return found + [_comparison(table, long, "") for table in tables if long <= options.timeout]
 
 
@@ -99,5 +113,7 @@ def _comparison(table: str, limit: float, variant: str) -> Comparison:
     ours = Contender(OURS, f"{__name__}:Command", {"table": table, "limit": limit, "options": list(VARIANTS[variant])})
     allowed = Contender(f"{OURS}, its limit", f"{__name__}:Limit", {"limit": limit}, bar=bar(limit))
     make: Callable[[], object] = partial(path, table)
-    title = " ".join(filter(None, (f"{limit:g} s,", table.replace("x", " columns x "), f"({variant})" if variant else "")))
+    title = " ".join(
+        filter(None, (f"{limit:g} s,", table.replace("x", " columns x "), f"({variant})" if variant else ""))
+    )
     return Comparison(title, ours, (allowed,), make=make)

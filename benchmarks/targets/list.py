@@ -1,9 +1,9 @@
 """Listing all violating pairs of rules, against DuckDB writing the same pairs, both with two threads.
 
-The table is Tax with columns made for this (``benchmarks/tables/tax_listing.py``): one to four inequalities, alone and behind equalities,
-with about 1, 10 and 100 violations for each row. Both sides produce every pair of row ids and reduce them to a checksum: no pair may be
-left out, and where pairs are written to does not count. Tables are loaded or encoded beforehand. Then, against ourselves: several rules
-together, and 10^9 violations as groups of rows instead of pairs.
+The table is Tax with columns made for this (``benchmarks/tables/tax_listing.py``): one to four inequalities, alone and
+behind equalities, with about 1, 10 and 100 violations for each row. Both sides produce every pair of row ids and reduce
+them to a checksum: no pair may be left out, and where pairs are written to does not count. Tables are loaded or encoded
+beforehand. Then, against ourselves: several rules together, and 10^9 violations as groups of rows instead of pairs.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ WARM_ROWS = 20_000
 THREADS = 2
 TIMEOUT = 60.0  # seconds for DuckDB
 BAR = 1.0
-SHIFT = 1_000_003  # the checksum is the exclusive or of (s + 1) * (t + SHIFT) over all pairs: products, so that partners cannot be swapped
+# the checksum is the exclusive or of (s + 1) * (t + SHIFT) over all pairs: products, so that partners cannot be swapped
+SHIFT = 1_000_003
 SHARING = (
     "not (s.Zip = t.Zip and s.Salary < t.Salary)",
     "not (s.Zip = t.Zip and s.Salary < t.Salary and s.ChildExemp > t.ChildExemp)",
     "not (s.Zip = t.Zip and s.Salary < t.Salary and s.ChildExemp > t.ChildExemp and s.FName < t.FName)",
-    "not (s.Zip = t.Zip and s.Salary < t.Salary and s.ChildExemp > t.ChildExemp and s.FName < t.FName and s.LName < t.LName)",
+    (
+        "not (s.Zip = t.Zip and s.Salary < t.Salary and s.ChildExemp > t.ChildExemp and s.FName < t.FName "
+        "and s.LName < t.LName)"
+    ),
 )
 MANY = "not (s.FName = t.FName and s.Salary < t.Salary and s.Rate > t.Rate)"  # 10^9 violations in 1M rows
 
@@ -41,13 +45,23 @@ def rules() -> dict[str, str]:
     for m in tax_listing.PER_ROW:
         found[f"one inequality, {m} per row"] = f"not (s.Gross < t.Cap{m})"
         for k, word in ((2, "two"), (3, "three"), (4, "four")):
-            paid = " and ".join(f"s.Paid{k}{letter}_{m} > t.Paid{k}{letter}_{m}" for letter in tax_listing.LETTERS[: k - 1])
+            paid = " and ".join(
+                f"s.Paid{k}{letter}_{m} > t.Paid{k}{letter}_{m}" for letter in tax_listing.LETTERS[: k - 1]
+            )
             found[f"{word} inequalities, {m} per row"] = f"not (s.Gross < t.Gross and {paid})"
         found[f"two inequalities, errors, {m} per row"] = f"not (s.Gross < t.Gross and s.Late{m} > t.Late{m})"
-    found["three inequalities, no two selective"] = "not (s.Gross < t.Gross and s.Bonus < t.Bonus and s.Total > t.Total)"
-    found["two equalities, one inequality, 1 per row"] = "not (s.City = t.City and s.LName = t.LName and s.Salary < t.Salary)"
-    found["two equalities, one inequality, 10 per row"] = "not (s.AreaCode = t.AreaCode and s.FName = t.FName and s.Salary < t.Salary)"
-    for rule, word in zip(SHARING, ("one inequality", "two inequalities", "three inequalities", "four inequalities"), strict=True):
+    found["three inequalities, no two selective"] = (
+        "not (s.Gross < t.Gross and s.Bonus < t.Bonus and s.Total > t.Total)"
+    )
+    found["two equalities, one inequality, 1 per row"] = (
+        "not (s.City = t.City and s.LName = t.LName and s.Salary < t.Salary)"
+    )
+    found["two equalities, one inequality, 10 per row"] = (
+        "not (s.AreaCode = t.AreaCode and s.FName = t.FName and s.Salary < t.Salary)"
+    )
+    for rule, word in zip(
+        SHARING, ("one inequality", "two inequalities", "three inequalities", "four inequalities"), strict=True
+    ):
         found[f"equality, {word}"] = rule
     return found
 
@@ -84,7 +98,9 @@ class Ours(Case):
         from rowlaw.rules import bind, parse
 
         scales = Scales(relation, "unknown")
-        return [compile_rule(denial, scales) for text in self.texts for denial in bind(parse(text), relation.types).denials]
+        return [
+            compile_rule(denial, scales) for text in self.texts for denial in bind(parse(text), relation.types).denials
+        ]
 
     def _list(self, relation: Any) -> dict[str, int]:
         from rowlaw.engine.local.listing import list_pairs
@@ -99,7 +115,8 @@ class Ours(Case):
 
 
 class AsGroups(Ours):
-    """The violations as groups of rows, whose rows are counted; the number of pairs follows from the sizes of groups."""
+    """The violations as groups of rows, whose rows are counted; the number of pairs follows from the sizes of
+    groups."""
 
     def _list(self, relation: Any) -> dict[str, int]:
         from rowlaw.engine.local.refine import groups
@@ -134,9 +151,13 @@ class DuckDB(Case):
 
         select = f"count(*), bit_xor((s.rowid + 1) * (t.rowid + {SHIFT}))"
         self.queries = [
-            duckdb_sql.denial_sql(duckdb_sql.predicates(denial), select=select) for text in self.texts for denial in parse(text).denials
+            duckdb_sql.denial_sql(duckdb_sql.predicates(denial), select=select)
+            for text in self.texts
+            for denial in parse(text).denials
         ]
-        self.connection = duckdb_sql.load(by_name.path(TABLE, self.rows), threads=THREADS, only=rule_columns(self.texts))
+        self.connection = duckdb_sql.load(
+            by_name.path(TABLE, self.rows), threads=THREADS, only=rule_columns(self.texts)
+        )
 
     def run(self) -> dict[str, int]:
         pairs = check = 0

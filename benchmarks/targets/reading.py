@@ -1,11 +1,13 @@
 """Whether the first rules of a default run are worth reading.
 
-*Documented laws*: of the laws that the makers of a table documented, how many are among the first 20 rules, or follow from them.
-*Power*: of the errors that any rule catches, how many the first 10 and the first 20 catch. An error is one cell of a random row replaced by
-another row's value, or a row inserted again with one cell changed; it is caught when the changed row breaks a rule together with an
-unchanged row (with more rows than before, for a rule that some rows break anyway). All unchanged rows are looked at.
+*Documented laws*: of the laws that the makers of a table documented, how many are among the first 20 rules, or follow
+from them. *Power*: of the errors that any rule catches, how many the first 10 and the first 20 catch. An error is one
+cell of a random row replaced by another row's value, or a row inserted again with one cell changed; it is caught when
+the changed row breaks a rule together with an unchanged row (with more rows than before, for a rule that some rows
+break anyway). All unchanged rows are looked at.
 
-Half of the tables was used to tune the ranking; ``benchmarks/tables/documented.py`` says which, and how far the other half was kept out.
+Half of the tables was used to tune the ranking; ``benchmarks/tables/documented.py`` says which, and how far the other
+half was kept out.
 """
 
 from __future__ import annotations
@@ -82,7 +84,10 @@ def powers(table: Any, found: Any, errors: int = ERRORS) -> dict[str, Any]:
     finally:
         engine.close()
     every = sum(1 for place in caught if place is not None)
-    shares = {f"first {n}": round(sum(place is not None and place < n for place in caught) / max(1, every), 3) for n in (10, FIRST)}
+    shares = {
+        f"first {n}": round(sum(place is not None and place < n for place in caught) / max(1, every), 3)
+        for n in (10, FIRST)
+    }
     return {"errors": len(caught), "caught": every, **shares}
 
 
@@ -101,7 +106,9 @@ class Trial:
         for n in range(count if self.rows > 1 and varying and self.rules else 0):
             column, row = varying[n % len(varying)], int(random.integers(self.rows))
             values = relation.matrix[column]
-            other = next((int(v) for v in values[random.integers(0, self.rows, 50)] if v >= 0 and v != values[row]), None)
+            other = next(
+                (int(v) for v in values[random.integers(0, self.rows, 50)] if v >= 0 and v != values[row]), None
+            )
             if other is not None:
                 self.own.append(row)
                 self.columns.append(column)

@@ -1,9 +1,11 @@
-"""A table that no process holds: nine rules on a cluster of two small workers, also when one of them is killed in the middle.
+"""A table that no process holds: nine rules on a cluster of two small workers, also when one of them is killed in the
+middle.
 
-Tax with three columns of many values (``benchmarks/tables/tax_money.py``) in Parquet files, the seven planted rules and two rules of
-inequalities alone, which at 50 million rows have more than 10^13 violations each. The counts must be those of the generator. The two
-workers of a standalone cluster have one core and 2 GiB each, the driver's Java has 1 GiB, and nothing above 64 MB may pass the driver.
-Beside the time: bytes shuffled, and peaks of the driver's Python process and of each Python worker.
+Tax with three columns of many values (``benchmarks/tables/tax_money.py``) in Parquet files, the seven planted rules and
+two rules of inequalities alone, which at 50 million rows have more than 10^13 violations each. The counts must be those
+of the generator. The two workers of a standalone cluster have one core and 2 GiB each, the driver's Java has 1 GiB, and
+nothing above 64 MB may pass the driver. Beside the time: bytes shuffled, and peaks of the driver's Python process and
+of each Python worker.
 
     python -m benchmarks scale --rows 5M,50M --timeout 3600
 """
@@ -41,7 +43,8 @@ SETTINGS = {
 
 
 class Scale(Case):
-    """``rowlaw.check`` of the Parquet files on the cluster; with ``kill``, a worker and its executor are killed in the middle."""
+    """``rowlaw.check`` of the Parquet files on the cluster; with ``kill``, a worker and its executor are killed in the
+    middle."""
 
     def __init__(self, rows: int, kill: bool = False) -> None:
         self.rows, self.kill = rows, kill
@@ -133,7 +136,9 @@ class Scale(Case):
     def _check(self, path: Any) -> dict[str, int]:
         import rowlaw
 
-        result = rowlaw.check(self.session.read.parquet(str(path)), list(tax_money.RULES), engine="spark", progress=False)
+        result = rowlaw.check(
+            self.session.read.parquet(str(path)), list(tax_money.RULES), engine="spark", progress=False
+        )
         counts = dict(zip(tax_money.RULES, result.counts.values(), strict=True))
         result.close()
         return counts
@@ -147,7 +152,8 @@ class Scale(Case):
 
 
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
-    """The nine rules at each size, undisturbed and with a worker killed; sizes that a call would not finish only on request."""
+    """The nine rules at each size, undisturbed and with a worker killed; sizes that a call would not finish only on
+    request."""
     affordable = [rows for rows in SIZES if rows * ROW_SECONDS <= options.timeout]
     return [_nine_rules(rows) for rows in options.rows or affordable]
 

@@ -1,8 +1,9 @@
-"""Checking a Spark DataFrame in a warm session: against Spark SQL written by an expert, against version 0.1, and many rules against one.
+"""Checking a Spark DataFrame in a warm session: against Spark SQL written by an expert, against version 0.1, and many
+rules against one.
 
-The session is one that a user has: started by PySpark itself, with Java's full compiler. Where ours is compared with SQL, or many rules
-with one, they take turns in the same session. Every call reads the Parquet file again, and nothing is kept from one call to the next.
-Ours and SQL both give exact counts of pairs, which must be equal.
+The session is one that a user has: started by PySpark itself, with Java's full compiler. Where ours is compared with
+SQL, or many rules with one, they take turns in the same session. Every call reads the Parquet file again, and nothing
+is kept from one call to the next. Ours and SQL both give exact counts of pairs, which must be equal.
 """
 
 from __future__ import annotations
@@ -138,7 +139,10 @@ def session() -> Any:
 
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
     """``--rows`` is for all cases but the one on a small table; the self-join gets at most what it finishes."""
-    sizes, many = options.rows or (ROWS,), options.rows or (MANY_SIZES if options.timeout >= MANY_SECONDS else MANY_SIZES[:1])
+    sizes, many = (
+        options.rows or (ROWS,),
+        options.rows or (MANY_SIZES if options.timeout >= MANY_SECONDS else MANY_SIZES[:1]),
+    )
     found = []
     for rows in sizes:
         found += [

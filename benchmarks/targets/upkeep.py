@@ -1,8 +1,9 @@
-"""Keeping rules current under inserts and deletes, against discovery from scratch on the changed table; same-column predicates.
+"""Keeping rules current under inserts and deletes, against discovery from scratch on the changed table; same-column
+predicates.
 
-Ours is ``Laws.apply`` on a state that is open: the batch is read, encoded, compared and written down. From scratch is discovery on the
-changed table, which is encoded beforehand. A batch of fixed size on a growing table says whether the cost follows the change or the table.
-:mod:`benchmarks.upkeep_users` adds the setting that users have.
+Ours is ``Laws.apply`` on a state that is open: the batch is read, encoded, compared and written down. From scratch is
+discovery on the changed table, which is encoded beforehand. A batch of fixed size on a growing table says whether the
+cost follows the change or the table. :mod:`benchmarks.upkeep_users` adds the setting that users have.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ GROWTH_SIZES, GROWTH_BATCH, GROWTH_BAR = (100_000, 1_000_000), 1_000, 2.0
 REPEATING = ("plista",)  # tables with rows that occur twice, which leave no key: each is taken once
 SMALL, LARGE = 3_000, 40_000  # rows to get warm on
 WIDE, WIDE_COLUMNS, WIDE_ROWS = "wide", 60, 10_000  # a generated table
-WIDE_TABLES: tuple[tuple[str, str, int | None], ...] = (("plista (35 columns)", "plista", None), ("60 columns", WIDE, WIDE_ROWS))
+WIDE_TABLES: tuple[tuple[str, str, int | None], ...] = (
+    ("plista (35 columns)", "plista", None),
+    ("60 columns", WIDE, WIDE_ROWS),
+)
 
 
 def changed(table: str, rows: int | None, insert: float, delete: float) -> tuple[Any, Any, Any]:
@@ -54,7 +58,12 @@ class Apply(Case):
     """``Laws.apply`` of one batch."""
 
     def __init__(
-        self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ("dc",)
+        self,
+        table: str,
+        rows: int | None = None,
+        insert: float = 0.0,
+        delete: float = 0.0,
+        kinds: Sequence[str] = ("dc",),
     ) -> None:
         self.job, self.kinds = (table, rows, insert, delete), tuple(kinds)
 
@@ -67,7 +76,9 @@ class Apply(Case):
         import rowlaw
 
         path = f"{self.folder.name}/{name}"
-        return rowlaw.Laws.create(path, table, row_id="row", kinds=self.kinds, cross=False, nulls="equal", progress=False)
+        return rowlaw.Laws.create(
+            path, table, row_id="row", kinds=self.kinds, cross=False, nulls="equal", progress=False
+        )
 
     def warm(self) -> None:
         """Batches of the same kind on a part of the table that is large enough for its indexes to be used."""
@@ -103,7 +114,12 @@ class FromScratch(Case):
     """Discovery on the changed table."""
 
     def __init__(
-        self, table: str, rows: int | None = None, insert: float = 0.0, delete: float = 0.0, kinds: Sequence[str] = ("dc",)
+        self,
+        table: str,
+        rows: int | None = None,
+        insert: float = 0.0,
+        delete: float = 0.0,
+        kinds: Sequence[str] = ("dc",),
     ) -> None:
         self.job, self.kinds = (table, rows, insert, delete), tuple(kinds)
 
@@ -142,14 +158,21 @@ def named(rules: Any) -> dict[str, Any]:
     from rowlaw.rules.implication import canonical
     from rowlaw.rules.model import Denial
 
-    return {"rules": len(rules), "set": digest({str(canonical(r.rule) if isinstance(r.rule, Denial) else r.rule) for r in rules})}
+    return {
+        "rules": len(rules),
+        "set": digest({str(canonical(r.rule) if isinstance(r.rule, Denial) else r.rule) for r in rules}),
+    }
 
 
 def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
     """Inserts, deletes, then growth."""
     tables: list[tuple[str, dict[str, Any]]] = [(name, {"table": name}) for name in TABLES if name in shared.names()]
     tables += [("Tax", {"table": "tax", "rows": rows}) for rows in options.rows or (TAX_ROWS,)]
-    cases = [_compared(f"{what}, {name}", job, bar) for name, table in tables for what, job, bar in batches(table, SHARES, DELETE_BAR)]
+    cases = [
+        _compared(f"{what}, {name}", job, bar)
+        for name, table in tables
+        for what, job, bar in batches(table, SHARES, DELETE_BAR)
+    ]
     for name, table in wide_tables():
         cases += [
             _compared(f"keys, {what}, {name}", {**job, "kinds": ("key",)}, bar)
@@ -169,8 +192,11 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
     return [*cases, *upkeep_users.cases(tuple(options.rows or (TAX_ROWS,)))]
 
 
-def batches(table: dict[str, Any], shares: Mapping[float, float], delete_bar: float) -> Iterator[tuple[str, dict[str, Any], float]]:
-    """What a batch does, the job, and what it may cost beside discovery: inserts of some shares of the rows, then deletes."""
+def batches(
+    table: dict[str, Any], shares: Mapping[float, float], delete_bar: float
+) -> Iterator[tuple[str, dict[str, Any], float]]:
+    """What a batch does, the job, and what it may cost beside discovery: inserts of some shares of the rows, then
+    deletes."""
     for share, bar in shares.items():
         yield f"{share:.0%} inserts", {**table, "insert": share}, bar
     yield f"{DELETED:.0%} deletes", {**table, "delete": DELETED}, delete_bar
@@ -178,7 +204,11 @@ def batches(table: dict[str, Any], shares: Mapping[float, float], delete_bar: fl
 
 def wide_tables() -> list[tuple[str, dict[str, Any]]]:
     """Tables of many columns that are at hand: a name, and the job."""
-    return [(name, {"table": table, "rows": rows}) for name, table, rows in WIDE_TABLES if rows is not None or table in shared.names()]
+    return [
+        (name, {"table": table, "rows": rows})
+        for name, table, rows in WIDE_TABLES
+        if rows is not None or table in shared.names()
+    ]
 
 
 def _compared(name: str, job: dict[str, Any], bar: float) -> Comparison:

@@ -1,6 +1,7 @@
 """This code against version 0.1 in one run: counting rules on one machine, and discovery of denial constraints.
 
-Both versions take turns, each in processes of its own, so that a busy minute of the machine hits both. The calls are those that both have.
+Both versions take turns, each in processes of its own, so that a busy minute of the machine hits both. The calls are
+those that both have.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Counting(Case):
 
 
 class Discovery(Case):
-    """All minimal denial constraints over same-column predicates, null equals null, ranking left out where the version can."""
+    """All minimal denial constraints over same-column predicates, null equals null, ranking left out where the version
+    can."""
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -105,7 +107,11 @@ def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks
         found.append(_counting("count twenty rules", "tax", rows, TWENTY))
     return [
         *found,
-        *(_against_before(f"discover {name}", "Discovery", {"table": name}, 1) for name in DISCOVERED if name in shared.names()),
+        *(
+            _against_before(f"discover {name}", "Discovery", {"table": name}, 1)
+            for name in DISCOVERED
+            if name in shared.names()
+        ),
     ]
 
 

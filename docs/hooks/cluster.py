@@ -1,7 +1,8 @@
-"""Puts what was measured on a cluster into the page about Spark, and an estimate made from it: no figure there is typed by hand.
+"""Puts what was measured on a cluster into the page about Spark, and an estimate made from it: no figure there is typed
+by hand.
 
-The page has the figures itself, between marks, so that they are seen in the repository too: ``python docs/hooks/cluster.py`` writes them
-anew, and a test holds that they are those of the results.
+The page has the figures itself, between marks, so that they are seen in the repository too: ``python
+docs/hooks/cluster.py`` writes them anew, and a test holds that they are those of the results.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 PAGE = Path(__file__).parents[1] / "spark.md"
 NOTHING = "No results have been recorded yet: `make bench T=cluster`."
-ONE_THREAD, TWO_THREADS, ONE_WORKER, TWO_WORKERS = (f"rowlaw, {who}" for who in ("one thread", "two threads", "one worker", "two workers"))
+ONE_THREAD, TWO_THREADS, ONE_WORKER, TWO_WORKERS = (
+    f"rowlaw, {who}" for who in ("one thread", "two threads", "one worker", "two workers")
+)
 
 ROWS = 10**9
 MACHINES, CORES = 4, 16  # of the cluster that the estimate is for, and cores of each machine
@@ -48,13 +51,18 @@ def phases(folder: Path = RESULTS) -> str:
     for comparison in found["comparisons"]:
         by = {one["label"]: one for one in comparison["contenders"]}
         walls = [by[label]["median_seconds"] for label in (ONE_THREAD, TWO_THREADS, ONE_WORKER, TWO_WORKERS)]
-        cells = [comparison["name"], f"{comparison['size']:,}", *(f"{seconds:.2f} s" if seconds else "failed" for seconds in walls)]
+        cells = [
+            comparison["name"],
+            f"{comparison['size']:,}",
+            *(f"{seconds:.2f} s" if seconds else "failed" for seconds in walls),
+        ]
         over = _cpu(by[ONE_WORKER]) / _cpu(by[ONE_THREAD]) if walls[0] and walls[2] else None
         cells += [f"{walls[3] / walls[2]:.2f}" if walls[2] and walls[3] else "", f"{over:.2f}" if over else ""]
         lines.append("| " + " | ".join(cells) + " |")
     machine = found["machine"]
     where = (
-        f"{found['when']}; {machine['cores']} cores ({machine['cpu']}), {machine['memory_gib']} GiB, load {machine['load_before']} before"
+        f"{found['when']}; {machine['cores']} cores ({machine['cpu']}), {machine['memory_gib']} GiB, load "
+        f"{machine['load_before']} before"
     )
     return "\n".join(lines) + f"\n\n{where}."
 
@@ -86,11 +94,19 @@ def _estimate(known: dict[str, Document], growth: float, row_bytes: float) -> st
     each = look.cpu(ONE_WORKER) / look.answer["rules"] / look.rows * 1e6
     steps = [
         ["encoded table", f"{codes / ROWS:.0f} bytes a row, measured", "", _gb(codes)],
-        ["distinct values", "as many for each row as measured: an upper bound, as values repeat in more rows", "", _gb(values)],
+        [
+            "distinct values",
+            "as many for each row as measured: an upper bound, as values repeat in more rows",
+            "",
+            _gb(values),
+        ],
         ["disk while encoding", "local codes and ordered codes", "", _gb(2 * codes + values)],
         [
             "encode",
-            f"{reading / ROWS * 1e6:.2f} CPU s for a million rows; all cores read, one core merges each of {columns} columns",
+            (
+                f"{reading / ROWS * 1e6:.2f} CPU s for a million rows; all cores read, one core merges each of "
+                f"{columns} columns"
+            ),
             _time(reading),
             f"{_time(reading / cores)} to {_time(reading / columns)}",
         ],
@@ -128,7 +144,8 @@ def _estimate(known: dict[str, Document], growth: float, row_bytes: float) -> st
             f"look for counterexamples to {RULES:,} rules",
             (
                 f"a round of discovery; {each:.2f} CPU s for a rule and a million rows, growing as above; "
-                f"{look.answer['broken']} of the {look.answer['rules']} measured were broken, and one that holds takes longer"
+                f"{look.answer['broken']} of the {look.answer['rules']} measured were broken, and one that holds "
+                "takes longer"
             ),
             _time(asking),
             _time(asking / cores),
@@ -136,23 +153,33 @@ def _estimate(known: dict[str, Document], growth: float, row_bytes: float) -> st
         ["compare all pairs", "never chosen: the estimate sends discovery to samples", "", f"{years:,.0f} years"],
     ]
     head = ["step", "from", "on one core", f"on {cores} cores"]
-    table = "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(line) + " |" for line in steps)])
+    table = "\n".join(
+        ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(line) + " |" for line in steps)]
+    )
     fits = WORKER_MEMORY / (PARTITION_BYTES * columns)
-    return f"""For a table like the one measured ({columns} columns of people and taxes) on {MACHINES} machines of {CORES} cores that are as
-fast as this one, with nothing else running, files on shared storage that keeps up, and no task lost. Nothing of this size was run.
+    return f"""For a table like the one measured ({columns} columns of people and taxes) on {MACHINES} machines of
+{CORES} cores that are as fast as this one, with nothing else running, files on shared storage that keeps up, and
+no task lost. Nothing of this size was run.
 
 {table}
 
-There is no shuffle: workers never exchange rows. What moves is the table, from its files to codes; maps from local to common codes; and
-answers.
+There is no shuffle: workers never exchange rows. What moves is the table, from its files to codes; maps from local to
+common codes; and answers.
 
-So *checking* a billion rows is within reach of such a cluster, given machines with memory for a few rules at once. *Validating
-dependencies* is bound by the memory of a worker, not by time: with {_gb(WORKER_MEMORY)} for each, about {fits / 1e6:,.0f} million rows of
-{columns} columns. *Denial constraints* can be asked about at that size, but the driver has to sort all rows once and ask in rounds.
+So *checking* a billion rows is within reach of such a cluster, given machines with memory for a few rules at once.
+*Validating dependencies* is bound by the memory of a worker, not by time: with {_gb(WORKER_MEMORY)} for each, about
+{fits / 1e6:,.0f} million rows of {columns} columns. *Denial constraints* can be asked about at that size, but the
+driver has to sort all rows once and ask in rounds.
 *Upkeep* is for tables that one machine holds."""
 
 
-_NAMES = ("encode", "check 20 rules", "look for counterexamples", "validate functional dependencies", "compare all pairs")
+_NAMES = (
+    "encode",
+    "check 20 rules",
+    "look for counterexamples",
+    "validate functional dependencies",
+    "compare all pairs",
+)
 
 
 class _Measured:
@@ -189,7 +216,8 @@ def _series(checked: Document) -> dict[str, dict[int, Document]]:
 def _growth(checked: Document) -> float:
     """How much longer the rule that grows most takes for ten times the rows; ten at least."""
     factors = [
-        (sizes[max(sizes)]["median_seconds"] / sizes[min(sizes)]["median_seconds"]) ** (1 / math.log10(max(sizes) / min(sizes)))
+        (sizes[max(sizes)]["median_seconds"] / sizes[min(sizes)]["median_seconds"])
+        ** (1 / math.log10(max(sizes) / min(sizes)))
         for sizes in _series(checked).values()
     ]
     return max([10.0, *factors])

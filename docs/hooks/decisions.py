@@ -12,7 +12,9 @@ def on_config(config: Any, **_: Any) -> Any:
     """Called by MkDocs before it looks at the pages."""
     for entry in config["nav"]:
         if isinstance(entry, dict) and entry.get("Decisions") == f"{FOLDER}/README.md":
-            entry["Decisions"] = [f"{FOLDER}/{path.name}" for path in sorted(Path(config["docs_dir"], FOLDER).glob("*.md"), key=_first)]
+            entry["Decisions"] = [
+                f"{FOLDER}/{path.name}" for path in sorted(Path(config["docs_dir"], FOLDER).glob("*.md"), key=_first)
+            ]
     return config
 
 

@@ -1,4 +1,5 @@
-"""Makes docstrings, which are written for people at a prompt, into pages: examples become code, roles become plain names."""
+"""Makes docstrings, which are written for people at a prompt, into pages: examples become code, roles become plain
+names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Puts the measured figures into the page of benchmarks: they are read from benchmarks/results, and none is typed by hand."""
+"""Puts the measured figures into the page of benchmarks: they are read from benchmarks/results, and none is typed by
+hand."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def summary(folder: Path = RESULTS) -> str:
     for found in _read(folder):
         tools = [peer for _, _, peer in _against(found) if "ratio" in peer and not peer["label"].startswith(OURS)]
         slower = sum(_is_slower(peer) for peer in tools)
-        bars = [peer["bar"]["met"] for _, _, peer in _against(found) if "bar" in peer] + [_met(line) for line in _barred_growth(found)]
+        bars = [peer["bar"]["met"] for _, _, peer in _against(found) if "bar" in peer] + [
+            _met(line) for line in _barred_growth(found)
+        ]
         differ = sum(peer.get("answers_agree") is False for _, _, peer in _against(found))
         minutes = f"{found['seconds'] / 60:.0f}" if "seconds" in found else ""
         link = f"[{found['target']}](#{found['target']})"
@@ -52,8 +55,12 @@ def summary(folder: Path = RESULTS) -> str:
         )
     if not rows:
         return NOTHING
-    table = _table(["target", "cases", "faster than another tool", "slower", "bars met", "answers that differ", "minutes"], rows)
-    return "\n\n".join(part for part in (table, _picture(folder, "all-time", "Our time divided by another tool's, all cases")) if part)
+    table = _table(
+        ["target", "cases", "faster than another tool", "slower", "bars met", "answers that differ", "minutes"], rows
+    )
+    return "\n\n".join(
+        part for part in (table, _picture(folder, "all-time", "Our time divided by another tool's, all cases")) if part
+    )
 
 
 def losses(folder: Path = RESULTS) -> str:
@@ -69,12 +76,18 @@ def losses(folder: Path = RESULTS) -> str:
                 slower.append((peer["ratio"]["value"], line))
             elif bar.get("met") is False:
                 unsure = ", which was not waited for long enough to tell" if peer["ratio"].get("bound") == "<" else ""
-                missed.append(f"{where}: {_ratio(peer)} of the time of {peer['label']}{unsure}; wanted: {bar['at_most']:g}")
+                missed.append(
+                    f"{where}: {_ratio(peer)} of the time of {peer['label']}{unsure}; wanted: {bar['at_most']:g}"
+                )
             if peer.get("answers_agree") is False:
                 wrong.append(f"{where}: {peer['label']} gives another answer")
         wrong += [f"{found['target']}: {case}, {one['label']}: {one['failed']}" for case, one in _failed(found)]
     slower.sort(key=lambda entry: -entry[0])
-    table = _table(["case", "rowlaw", "faster", "its time", "rowlaw / faster"], [line for _, line in slower]) if slower else ""
+    table = (
+        _table(["case", "rowlaw", "faster", "its time", "rowlaw / faster"], [line for _, line in slower])
+        if slower
+        else ""
+    )
     parts = (
         ("", table),
         ("Missed bars, though not slower than another tool:", _list(missed)),
@@ -101,7 +114,12 @@ def memory(folder: Path = RESULTS) -> str:
         "growth-memory": "Growth of our peak of memory with rows",
     }
     rows = [
-        [f"{found['target']}: {_title(comparison)}", f"{one['data_bytes'] / MIB:,.0f} MiB", _memory(one), _number(one["peak_over_data"])]
+        [
+            f"{found['target']}: {_title(comparison)}",
+            f"{one['data_bytes'] / MIB:,.0f} MiB",
+            _memory(one),
+            _number(one["peak_over_data"]),
+        ]
         for found in _read(folder)
         for comparison in found["comparisons"]
         for one in comparison["contenders"][:1]
@@ -164,10 +182,14 @@ def reading(folder: Path = RESULTS) -> str:
     ]
     said = []
     for half in dict.fromkeys(a["half"] for a in answers.values()):
-        laws, listed = (sum(a[what] for a in answers.values() if a["half"] == half) for what in ("laws", "in the first 20"))
+        laws, listed = (
+            sum(a[what] for a in answers.values() if a["half"] == half) for what in ("laws", "in the first 20")
+        )
         said.append(f"{half.capitalize()}: {listed} of {laws} laws ({listed / laws:.2f}).")
     shares = [a["first 10"] for a in answers.values()]
-    said.append(f"The first 10 rules catch {median(shares):.2f} of what all rules catch (median), {min(shares):.2f} at least.")
+    said.append(
+        f"The first 10 rules catch {median(shares):.2f} of what all rules catch (median), {min(shares):.2f} at least."
+    )
     head = ["table", "half", "rules", "laws in the first 20", "first 10 catch", "first 20 catch", "missing"]
     return f"{_table(head, rows)}\n\n{' '.join(said)} `make bench T=reading`, {found['when']}."
 
@@ -188,14 +210,22 @@ def torture(folder: Path = RESULTS) -> str:
         f"rowlaw {found['version']}, Python {found['python']}, {found['cores']} cores. Failures: {failed:,}."
     )
     rows = [
-        [part["name"], part["what"], f"{part['cases']:,}", f"{part['seconds']:.0f} s", str(len(part["failures"])), _facts(part["facts"])]
+        [
+            part["name"],
+            part["what"],
+            f"{part['cases']:,}",
+            f"{part['seconds']:.0f} s",
+            str(len(part["failures"])),
+            _facts(part["facts"]),
+        ]
         for part in parts
     ]
     failures = [f"- {part['name']}: `{failure[:300]}`" for part in parts for failure in part["failures"]]
     table = _table(["part", "what", "cases", "time", "failures", "in detail"], rows)
     timed = next((part["facts"]["commands"] for part in parts if part["name"] == "shapes"), {})
     bounds = _table(
-        ["table and command", "time", "memory"], [[n, f"{b['seconds']:.0f} s", f"{b['megabytes']:,} MB"] for n, b in timed.items()]
+        ["table and command", "time", "memory"],
+        [[n, f"{b['seconds']:.0f} s", f"{b['megabytes']:,} MB"] for n, b in timed.items()],
     )
     return "\n\n".join([head, table, *(["\n".join(failures)] if failures else []), *([bounds] if timed else [])])
 
@@ -205,7 +235,9 @@ def torture_found(folder: Path = RESULTS) -> str:
     found = _tortured(folder)
     if found is None:
         return NOTHING
-    return _table(["found", "mended", "kept in"], [[one["found"], one["mended"], f"`{one['kept']}`"] for one in found["found"]])
+    return _table(
+        ["found", "mended", "kept in"], [[one["found"], one["mended"], f"`{one['kept']}`"] for one in found["found"]]
+    )
 
 
 def _tortured(folder: Path) -> dict[str, Any] | None:
@@ -216,7 +248,9 @@ def _facts(facts: dict[str, Any]) -> str:
     def told(value: Any) -> str:
         return f"{value:,}" if isinstance(value, int) else ", ".join(value) if isinstance(value, list) else str(value)
 
-    return "; ".join(f"{name.replace('_', ' ')}: {told(value)}" for name, value in facts.items() if not isinstance(value, dict))
+    return "; ".join(
+        f"{name.replace('_', ' ')}: {told(value)}" for name, value in facts.items() if not isinstance(value, dict)
+    )
 
 
 MARKS: dict[str, Callable[[Path], str]] = {
@@ -249,13 +283,18 @@ def _section(found: dict[str, Any], folder: Path) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     head = (
         f"### {found['target']}\n\n`make bench T={found['target']}`, {found['when']}; {_rounds(found)}; "
-        f"{machine['cores']} cores ({machine['cpu']}), {machine['memory_gib']} GiB, Python {machine['python']}; {versions}."
+        f"{machine['cores']} cores ({machine['cpu']}), {machine['memory_gib']} GiB, Python "
+        f"{machine['python']}; {versions}."
     )
     rows = [line for comparison in found["comparisons"] for line in _lines(comparison)]
-    table = _table(["case", "size", "rowlaw", "peer", "its time", "rowlaw / peer", "answers", "memory", "its memory"], rows)
+    table = _table(
+        ["case", "size", "rowlaw", "peer", "its time", "rowlaw / peer", "answers", "memory", "its memory"], rows
+    )
     picture = _picture(folder, found["target"], f"{found['target']}: our time divided by that of peers")
     return "\n\n".join(
-        part for part in (head, picture, table, _pairs_listed(found), _errors_found(found), _list(found.get("growth", ()))) if part
+        part
+        for part in (head, picture, table, _pairs_listed(found), _errors_found(found), _list(found.get("growth", ())))
+        if part
     )
 
 
@@ -285,14 +324,28 @@ def _errors_found(found: dict[str, Any]) -> str:
         for what, shares in answer.items() if isinstance(answer, dict) else ():
             if isinstance(shares, dict) and "precision" in shares:
                 counts = [f"{shares[name]:,}" for name in ("wrong", "found", "right")]
-                rows.append([comparison["name"], what, *counts, *(f"{shares[name]:.3f}" for name in ("precision", "recall", "f1"))])
+                rows.append(
+                    [
+                        comparison["name"],
+                        what,
+                        *counts,
+                        *(f"{shares[name]:.3f}" for name in ("precision", "recall", "f1")),
+                    ]
+                )
     return _table(["case", "of", "wrong", "found", "of them wrong", "precision", "recall", "F1"], rows) if rows else ""
 
 
 def _rounds(found: dict[str, Any]) -> str:
-    numbers = {len(one["seconds"]) for comparison in found["comparisons"] for one in comparison["contenders"] if one.get("seconds")}
+    numbers = {
+        len(one["seconds"])
+        for comparison in found["comparisons"]
+        for one in comparison["contenders"]
+        if one.get("seconds")
+    }
     low, high = (min(numbers), max(numbers)) if numbers else (found["repeat"], found["repeat"])
-    return f"median of {low} to {high} rounds" if low < high else "one round" if high == 1 else f"median of {high} rounds"
+    return (
+        f"median of {low} to {high} rounds" if low < high else "one round" if high == 1 else f"median of {high} rounds"
+    )
 
 
 def _lines(comparison: dict[str, Any]) -> list[list[str]]:
@@ -300,7 +353,10 @@ def _lines(comparison: dict[str, Any]) -> list[list[str]]:
     start = [comparison["name"], _size(comparison), _time(ours)]
     if not peers:
         return [[*start, "", "", "", "", _memory(ours), ""]]
-    return [[*start, peer["label"], _time(peer), _ratio(peer), _agreed(peer), _memory(ours), _memory(peer)] for peer in peers]
+    return [
+        [*start, peer["label"], _time(peer), _ratio(peer), _agreed(peer), _memory(ours), _memory(peer)]
+        for peer in peers
+    ]
 
 
 def _against(found: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -365,7 +421,8 @@ def _memory(contender: dict[str, Any]) -> str:
 
 
 def _picture(folder: Path, name: str, title: str) -> str:
-    """A picture that the benchmarks have drawn, in the page itself so that its text has the page's colour; nothing when there is none."""
+    """A picture that the benchmarks have drawn, in the page itself so that its text has the page's colour; nothing when
+    there is none."""
     path = folder / f"{name}.svg"
     if not path.exists():
         return ""

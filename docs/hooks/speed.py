@@ -1,4 +1,5 @@
-"""Puts the times of commands into the page about their speed: as they are, and as they were before they were looked at."""
+"""Puts the times of commands into the page about their speed: as they are, and as they were before they were looked
+at."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ def cold(folder: Path = RESULTS) -> str:
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     found = documents[TARGET]
     machine = found["machine"]
-    return f"{table}\n\n`make bench T=cold`, {found['when']}; {machine['cores']} cores ({machine['cpu']}), Python {machine['python']}."
+    return (
+        f"{table}\n\n`make bench T=cold`, {found['when']}; {machine['cores']} cores ({machine['cpu']}), "
+        f"Python {machine['python']}."
+    )
 
 
 def _least(found: dict[str, Any] | None) -> dict[tuple[str, str], float]:

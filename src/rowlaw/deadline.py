@@ -107,7 +107,9 @@ class Deadline(Stop):
         """Of so many rules found, how many there is still time to list."""
         return min(rules, LATE_RULES) if self.stopped else rules
 
-    def made(self, share: float, items: Sequence[T], make: Callable[[Sequence[T]], Iterable[R]], portion: int = 256) -> tuple[list[R], int]:
+    def made(
+        self, share: float, items: Sequence[T], make: Callable[[Sequence[T]], Iterable[R]], portion: int = 256
+    ) -> tuple[list[R], int]:
         """Return what ``make`` gives for the items, a portion at a time, within a share of the time left; and how many
         items that was.
 

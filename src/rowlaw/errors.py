@@ -51,7 +51,8 @@ class Place:
 
 _FEWER_RULES = (
     "leave columns out (--columns), keep fewer kinds (--kinds key,fd), compare fewer columns (--no-cross), "
-    "or keep chosen rules only: rowlaw discover SOURCE --rules laws.yaml, then rowlaw init STATE SOURCE --rules laws.yaml"
+    "or keep chosen rules only: rowlaw discover SOURCE --rules laws.yaml, then rowlaw init STATE SOURCE "
+    "--rules laws.yaml"
 )
 
 # condition -> (message, exit code). Messages are one sentence of cause and, where there is one, a remedy.
@@ -69,29 +70,47 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "DUPLICATE_RULE_ID": ("rule id {id!r} is used twice{where}; rename one of them", BAD_INPUT),
     # options
     "MANY_PAIRS": (
-        "among {columns:,} columns more than {most:,} pairs share values: use --no-cross (cross=False), fewer columns or a higher overlap",
+        (
+            "among {columns:,} columns more than {most:,} pairs share values: use --no-cross (cross=False), "
+            "fewer columns or a higher overlap"
+        ),
         BAD_INPUT,
     ),
     "MANY_RULES": ("more than {most:,} minimal rules, too many to keep; " + _FEWER_RULES, BAD_INPUT),
-    "STATE_LATE": ("the time limit passed before all rules were found, and nothing was written; " + _FEWER_RULES, RUN_FAILED),
+    "STATE_LATE": (
+        "the time limit passed before all rules were found, and nothing was written; " + _FEWER_RULES,
+        RUN_FAILED,
+    ),
     "BAD_OPTION": ("{option}={value!r}: {problem}", BAD_INPUT),
     "UNKNOWN_PARAMETER": ("{function}() has no parameter {name!r}{hint}", BAD_INPUT),
     # output
     "FILE_NOT_WRITTEN": ("{path}: the file could not be written, and is as it was before: {problem}", RUN_FAILED),
-    "NO_ROOM": ("the scratch folder {path} has no room: {problem}; free some, or name another folder with ROWLAW_SCRATCH", RUN_FAILED),
+    "NO_ROOM": (
+        "the scratch folder {path} has no room: {problem}; free some, or name another folder with ROWLAW_SCRATCH",
+        RUN_FAILED,
+    ),
     "SYSTEM_ERROR": ("{problem}", RUN_FAILED),
     "RESULT_CLOSED": ("the result was closed, and its table is gone; run the check again", BAD_INPUT),
     # java and spark
-    "NO_JAVA": ("Spark needs Java {minimum} or newer, and none was found{found}; install one, or: pip install 'rowlaw[jvm]'", RUN_FAILED),
+    "NO_JAVA": (
+        "Spark needs Java {minimum} or newer, and none was found{found}; install one, or: pip install 'rowlaw[jvm]'",
+        RUN_FAILED,
+    ),
     "SPARK_FAILED": ("Spark did not start: {problem}", RUN_FAILED),
     "JOB_FAILED": ("the Spark job {job!r} failed: {problem}", RUN_FAILED),
     # sources
-    "NO_SUCH_TABLE": ("no table {table!r} in the catalog of Spark{hint}, and no file or folder of that name", BAD_INPUT),
+    "NO_SUCH_TABLE": (
+        "no table {table!r} in the catalog of Spark{hint}, and no file or folder of that name",
+        BAD_INPUT,
+    ),
     "NO_SUCH_FILE": ("no file, folder or glob {path!r}{hint}", BAD_INPUT),
     "EMPTY_FILE": ("{path}: the file is empty; a table needs column names at least", BAD_INPUT),
     "NO_COLUMNS": ("{source}: the table has no columns", BAD_INPUT),
     "RAGGED_ROW": (
-        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line or give the delimiter",
+        (
+            "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line "
+            "or give the delimiter"
+        ),
         BAD_INPUT,
     ),
     "BAD_ENCODING": (
@@ -100,22 +119,43 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     ),
     "BAD_FILE": ("{path}: {problem}", BAD_INPUT),
     "BAD_VALUE": (
-        "{path}{where}, column {column!r}: {value!r} cannot be read as {type}; give another type for the column or fix the value",
+        (
+            "{path}{where}, column {column!r}: {value!r} cannot be read as {type}; give another type for the "
+            "column or fix the value"
+        ),
         BAD_INPUT,
     ),
-    "DUPLICATE_COLUMN": ("{source}: the column name {column!r} occurs more than once; rename one of the columns", BAD_INPUT),
-    "UNSUPPORTED_TYPE": ("{source}, column {column!r}: type {type} cannot be compared; leave the column out or convert it", BAD_INPUT),
+    "DUPLICATE_COLUMN": (
+        "{source}: the column name {column!r} occurs more than once; rename one of the columns",
+        BAD_INPUT,
+    ),
+    "UNSUPPORTED_TYPE": (
+        "{source}, column {column!r}: type {type} cannot be compared; leave the column out or convert it",
+        BAD_INPUT,
+    ),
     "UNKNOWN_FORMAT": ("{path}: cannot tell the format from the name; give it, for example format='csv'", BAD_INPUT),
     "REMOTE_STORAGE": ("{path}: Spark could not read it: {cause}; {remedy}", BAD_INPUT),
     "MIXED_TYPES": (
-        "{source}, column {column!r}: its values are of several types ({types}); give it one, for example frame[{column!r}].astype(str)",
+        (
+            "{source}, column {column!r}: its values are of several types ({types}); give it one, for example "
+            "frame[{column!r}].astype(str)"
+        ),
         BAD_INPUT,
     ),
-    "NOT_A_TABLE": ("cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream", BAD_INPUT),
+    "NOT_A_TABLE": (
+        "cannot read a table from {type}; give a path, a Spark DataFrame or a frame with an Arrow C stream",
+        BAD_INPUT,
+    ),
     "MISSING_PACKAGE": ("{what} needs the package {package!r}; pip install '{install}'", BAD_INPUT),
-    "AGAINST_COLUMN": ("{source}: the old table has no column {column!r}, which a rule or the row id needs{hint}", BAD_INPUT),
+    "AGAINST_COLUMN": (
+        "{source}: the old table has no column {column!r}, which a rule or the row id needs{hint}",
+        BAD_INPUT,
+    ),
     "AGAINST_TYPE": (
-        "{source}, column {column!r}: {found}, and the old table has {expected}; give the column one type in both tables (types, --types)",
+        (
+            "{source}, column {column!r}: {found}, and the old table has {expected}; give the column one type in "
+            "both tables (types, --types)"
+        ),
         BAD_INPUT,
     ),
     "BAD_ROW_ID": ("row_id column {column!r} {problem}", BAD_INPUT),
@@ -127,7 +167,10 @@ CONDITIONS: dict[str, tuple[str, int]] = {
     "STATE_LOCKED": ("{path}: {who} is writing to this state; try again when it is done", RUN_FAILED),
     "STATE_NOT_WRITTEN": ("{path}: the state could not be written, and is as it was before: {problem}", RUN_FAILED),
     "BATCH_COLUMNS": ("{source}: {problem}; nothing was changed", BAD_INPUT),
-    "BATCH_TYPE": ("{source}, column {column!r}: {found}, and the table has {expected}; nothing was changed", BAD_INPUT),
+    "BATCH_TYPE": (
+        "{source}, column {column!r}: {found}, and the table has {expected}; nothing was changed",
+        BAD_INPUT,
+    ),
     "DUPLICATE_ROW_ID": ("{source}: row id {id!r} {problem}; nothing was changed", BAD_INPUT),
     "UNKNOWN_ROW": ("{source}: no row {row} to delete{more}; nothing was changed", BAD_INPUT),
     "TABLE_TOO_LARGE": ("{source}: {rows} rows; a relation holds at most {limit}", BAD_INPUT),
@@ -138,20 +181,30 @@ CONDITIONS: dict[str, tuple[str, int]] = {
 COMMAND_LINE: dict[str, str] = {
     "UNKNOWN_FORMAT": "{path}: cannot tell the format from the name; give it, for example --source-format csv",
     "RAGGED_ROW": (
-        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line or give --delimiter"
+        "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line "
+        "or give --delimiter"
     ),
-    "BAD_ENCODING": "{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example --encoding latin-1",
+    "BAD_ENCODING": "{path}, line {line}, byte {byte}: not valid {encoding}; give the encoding, for example "
+    "--encoding latin-1",
     "BAD_VALUE": (
-        "{path}{where}, column {column!r}: {value!r} cannot be read as {type}; give another type, for example --types {column}=string, "
+        "{path}{where}, column {column!r}: {value!r} cannot be read as {type}; give another type, for "
+        "example --types {column}=string, "
         "or fix the value"
     ),
-    "MIXED_TYPES": "{source}, column {column!r}: its values are of several types ({types}); give it one: --types {column}=string",
+    "MIXED_TYPES": "{source}, column {column!r}: its values are of several types ({types}); give it one: --types "
+    "{column}=string",
     "NOT_A_TABLE": "cannot read a table from {type}; give a file, a folder or a table of the catalog",
-    "MANY_PAIRS": "among {columns:,} columns more than {most:,} pairs share values: use --no-cross, fewer --columns or a higher --overlap",
+    "MANY_PAIRS": "among {columns:,} columns more than {most:,} pairs share values: use --no-cross, fewer "
+    "--columns or a higher --overlap",
     "MANY_RULES": "more than {most:,} minimal rules, too many to keep: name fewer --columns, or use --no-cross",
     "BAD_ROW_ID": "--row-id: column {column!r} {problem}",
 }
-OPTIONS = {"format": "--source-format", "operators_of": "--operators", "predicates": "--predicate", "progress": "--quiet"}
+OPTIONS = {
+    "format": "--source-format",
+    "operators_of": "--operators",
+    "predicates": "--predicate",
+    "progress": "--quiet",
+}
 
 
 class RowlawError(Exception):
@@ -178,7 +231,11 @@ class RowlawError(Exception):
         message = self.message
         if self.condition == "BAD_OPTION":
             option = str(self.parameters["option"])
-            name = option if option.startswith("-") or " " in option else OPTIONS.get(option, "--" + option.replace("_", "-"))
+            name = (
+                option
+                if option.startswith("-") or " " in option
+                else OPTIONS.get(option, "--" + option.replace("_", "-"))
+            )
             value = self.parameters["value"]
             shown = "" if value is True or value == "" else f" {value}"
             message = f"{name}{shown}: {self.parameters['problem']}"
@@ -218,7 +275,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str], name: str = "") -> None:
-    """Raise an error about the first name that is neither a parameter of a function nor one ``more``, with the nearest one that is.
+    """Raise an error about the first name that is neither a parameter of a function nor one ``more``, with the nearest
+    one that is.
 
     ``name``: of the function that the user called, if that is another one.
 
@@ -232,14 +290,22 @@ def check_parameters(function: Callable[..., Any], given: Iterable[str], more: I
     names = [*(p.name for p in known if p.kind != inspect.Parameter.VAR_KEYWORD), *more]
     for wrong in given:
         if wrong not in names:
-            raise RowlawError("UNKNOWN_PARAMETER", function=name or function.__name__, name=wrong, hint=nearest(wrong, names))
+            raise RowlawError(
+                "UNKNOWN_PARAMETER", function=name or function.__name__, name=wrong, hint=nearest(wrong, names)
+            )
 
 
-def no_column(name: str, known: Iterable[str], skipped: Mapping[str, RowlawError] | None = None, place: Place | None = None) -> RowlawError:
+def no_column(
+    name: str, known: Iterable[str], skipped: Mapping[str, RowlawError] | None = None, place: Place | None = None
+) -> RowlawError:
     """The error about a column that is not there, or that is there and ``skipped``, with the reason.
 
     >>> print(no_column("Salry", ["Salary"]))
     UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
     """
     reason = (skipped or {}).get(name)
-    return reason.at(place) if reason is not None else RowlawError("UNKNOWN_COLUMN", place, column=name, hint=nearest(name, known))
+    return (
+        reason.at(place)
+        if reason is not None
+        else RowlawError("UNKNOWN_COLUMN", place, column=name, hint=nearest(name, known))
+    )

@@ -113,7 +113,9 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     try:
         data = text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which no file can hold
-        raise RowlawError("FILE_NOT_WRITTEN", path=os.fspath(path), problem="a name or a text in it is not valid Unicode") from None
+        raise RowlawError(
+            "FILE_NOT_WRITTEN", path=os.fspath(path), problem="a name or a text in it is not valid Unicode"
+        ) from None
     with whole_file(path) as draft, open(draft, "wb") as stream:
         stream.write(data)
 

@@ -126,11 +126,21 @@ class Progress:
                 self._start()
             if self._task is None:
                 self._task = self._bar.add_task(_title(phase), total=phase.total, note=phase.told)
-            self._bar.update(self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.told)
+            self._bar.update(
+                self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.told
+            )
 
     def _start(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         self._bar = Progress(
             SpinnerColumn(),

@@ -1,4 +1,5 @@
-"""The report in a real browser: Debian's Chromium without a screen. Without a Chromium there is nothing here to collect."""
+"""The report in a real browser: Debian's Chromium without a screen. Without a Chromium there is nothing here to
+collect."""
 
 import importlib.util
 import os
@@ -19,7 +20,9 @@ def browser():
 
     with sync_playwright() as playwright:
         # Chromium's own sandbox needs rights that a container seldom gives; the only page it opens is ours.
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        found = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
         yield found
         found.close()
 
@@ -33,7 +36,10 @@ class Visit:
         self.page.set_default_timeout(20_000)
         self.requests, self.complaints = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        self.page.on(
+            "console",
+            lambda message: self.complaints.append(message.text) if message.type in ("error", "warning") else None,
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         self.address = path.resolve().as_uri()

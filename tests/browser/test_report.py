@@ -1,4 +1,5 @@
-"""A report of 200 rules and a million violations, with hostile cells: it opens, searches, filters, sorts and drills down."""
+"""A report of 200 rules and a million violations, with hostile cells: it opens, searches, filters, sorts and drills
+down."""
 
 import datetime as dt
 import itertools
@@ -214,7 +215,9 @@ def test_everything_has_a_name(visit, report):
     one.drawn("graph-chart")
     page = one.page
     unnamed = page.evaluate(
-        """() => [...document.querySelectorAll('button, input, select, a, summary, [role=img], [role=region]')].filter((e) => {
+        """() => [...document.querySelectorAll(
+            'button, input, select, a, summary, [role=img], [role=region]'
+        )].filter((e) => {
             const by = e.getAttribute('aria-labelledby');
             const other = by ? document.getElementById(by)?.textContent : e.labels?.[0]?.textContent;
             const text = e.getAttribute('aria-label') || other || e.textContent;
@@ -222,7 +225,9 @@ def test_everything_has_a_name(visit, report):
         }).map((e) => e.outerHTML.slice(0, 80))"""
     )
     assert unnamed == []
-    levels = page.eval_on_selector_all("section:not([hidden]) :is(h1, h2, h3, h4)", "found => found.map(h => Number(h.tagName[1]))")
+    levels = page.eval_on_selector_all(
+        "section:not([hidden]) :is(h1, h2, h3, h4)", "found => found.map(h => Number(h.tagName[1]))"
+    )
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
@@ -237,9 +242,13 @@ CONTRAST = """() => {
         const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
-    const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+    const ratio = (a, b) => {
+        const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
+        return (x + 0.05) / (y + 0.05);
+    };
     const pairs = [['text', 'page'], ['dim', 'page'], ['dim', 'panel'], ['dim', 'soft'], ['accent', 'panel']];
-    for (const tone of ['broken', 'warning', 'tolerated', 'holds', 'unchecked']) pairs.push([tone, tone + '-soft'], [tone, 'panel']);
+    for (const tone of ['broken', 'warning', 'tolerated', 'holds', 'unchecked'])
+        pairs.push([tone, tone + '-soft'], [tone, 'panel']);
     return pairs.map(([a, b]) => [a, b, ratio(a, b)]).filter(([, , found]) => found < 4.5);
 }"""
 
@@ -282,9 +291,14 @@ def test_small_screens_do_not_scroll_sideways(visit, report):
 
 def test_discovery_with_a_history(visit, tmp_path):
     cities = ["Hoboken", "Hoboken", "New York", "New York"]
-    found = rowlaw.discover(pa.table({"zip": ["1", "1", "2", "2"], "city": cities, "age": [1, 2, 3, 4]}), progress=False)
+    found = rowlaw.discover(
+        pa.table({"zip": ["1", "1", "2", "2"], "city": cities, "age": [1, 2, 3, 4]}), progress=False
+    )
     at = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
-    batches = [SimpleNamespace(number=n, id=None, at=at, inserted=n, deleted=0, added=n, removed=n % 2, rules=9 + n) for n in range(4)]
+    batches = [
+        SimpleNamespace(number=n, id=None, at=at, inserted=n, deleted=0, added=n, removed=n % 2, rules=9 + n)
+        for n in range(4)
+    ]
     rows = ({"id": "7", "city": HOSTILE}, {"id": "8", "city": "x"})
     events = [SimpleNamespace(kind="retired", id="R9", rule=rowlaw.parse("key (city)"), batch=batches[2], witness=rows)]
     write_report(tmp_path / "laws.html", found, title="homes", history=SimpleNamespace(batches=batches, events=events))
@@ -317,8 +331,13 @@ def test_causes_and_suggestions_come_first(visit, tmp_path):
     assert len(causes) == 2
     assert "wrong → c2" in causes[0] + causes[1]
     suspects = [line.split() for line in page.locator("#suspects-table tbody tr").all_inner_texts()]
-    assert {(line[0], line[1], line[2], line[3]) for line in suspects} == {("9", "city", "wrong", "c2"), ("22", "city", "wrong", "c5")}
-    assert page.evaluate("(() => { const nav = document.getElementById('nav'); return nav.scrollWidth <= nav.clientWidth; })()")
+    assert {(line[0], line[1], line[2], line[3]) for line in suspects} == {
+        ("9", "city", "wrong", "c2"),
+        ("22", "city", "wrong", "c5"),
+    }
+    assert page.evaluate(
+        "(() => { const nav = document.getElementById('nav'); return nav.scrollWidth <= nav.clientWidth; })()"
+    )
     assert page.locator("#nav a").all_inner_texts()[:3] == ["Causes", "Suspects", "Columns"]
     columns = page.locator("#profile-table tbody tr").all_inner_texts()
     assert len(columns) == 4
@@ -372,7 +391,10 @@ def test_two_thousand_rules(visit, many):
     assert shown >= 1000
     assert page.inner_text("h1") == "2,000 of 2,000 rules broken"
     assert page.evaluate("document.getElementById('strip').getBoundingClientRect().height") < 60
-    box = page.evaluate("(() => { const b = document.getElementById('list').getBoundingClientRect(); return [b.height, innerHeight]; })()")
+    box = page.evaluate(
+        "(() => { const b = document.getElementById('list').getBoundingClientRect(); return [b.height, "
+        "innerHeight]; })()"
+    )
     assert 0.8 * box[1] < box[0] <= box[1]  # the list uses the height of the window
     page.fill("#search", "c07 c11")
     assert 0 < len(ids(page)) < 20
@@ -399,7 +421,9 @@ def test_a_search_that_stopped_before_the_first_law(visit, tmp_path):
 
 def test_long_names_break_at_their_underscores(visit, tmp_path):
     table = pa.table({"measure_code": [1, 1, 2], "measure_description_of_the_year": ["a" * 40, "b" * 40, "c"]})
-    rowlaw.check(table, "fd (measure_code) -> measure_description_of_the_year", progress=False).to_html(tmp_path / "long.html")
+    rowlaw.check(table, "fd (measure_code) -> measure_description_of_the_year", progress=False).to_html(
+        tmp_path / "long.html"
+    )
     one = visit(tmp_path / "long.html")
     label = one.page.locator("#detail .card tbody th", has_text="measure_description").first
     assert label.inner_text() == "measure_description_of_the_year"

@@ -12,14 +12,15 @@ from benchmarks.standalone import Standalone, end
 class Cluster(Standalone):
     """Master and workers while in the `with` block, and drivers to run on them.
 
-    A process has room for one Spark context, and the tests of the same process may have a local one. So a test gives its driver as
-    Python text: `run` executes it in a process of its own and gives back what it printed last, as JSON.
+    A process has room for one Spark context, and the tests of the same process may have a local one. So a test gives
+    its driver as Python text: `run` executes it in a process of its own and gives back what it printed last, as JSON.
 
         cluster.run("spark = session(); print(json.dumps(spark.range(10).count()))")
     """
 
     def start(self, text: str, *, conf: dict[str, str] | None = None, **environment: str) -> "Driver":
-        """Run the driver `text` in the background. It finds `json`, `os` and `session` (no arguments: this cluster) imported."""
+        """Run the driver `text` in the background. It finds `json`, `os` and `session` (no arguments: this cluster)
+        imported."""
         self._started += 1
         file = self.folder / f"driver-{self._started}.py"
         file.write_text(
@@ -29,7 +30,9 @@ class Cluster(Standalone):
         )
         settings = {"PYSPARK_SUBMIT_ARGS": self.submit_args(conf or {}), "SPARK_LOCAL_IP": "127.0.0.1"}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen([sys.executable, str(file)], env=os.environ | settings | environment, cwd=self.folder, **pipes)
+        process = subprocess.Popen(
+            [sys.executable, str(file)], env=os.environ | settings | environment, cwd=self.folder, **pipes
+        )
         self._processes.append(process)
         return Driver(process)
 
@@ -45,7 +48,8 @@ class Driver:
         self.process = process
 
     def result(self, timeout: float = 200):
-        """Wait for its end; its last line as JSON, and an assertion with all it said when it failed or wrote to standard error."""
+        """Wait for its end; its last line as JSON, and an assertion with all it said when it failed or wrote to
+        standard error."""
         try:
             out, err = self.process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:

@@ -1,4 +1,5 @@
-"""Discovery on a real cluster: the same rules as in threads, with every heavy phase done by workers, also when one of them dies."""
+"""Discovery on a real cluster: the same rules as in threads, with every heavy phase done by workers, also when one of
+them dies."""
 
 import time
 
@@ -32,7 +33,8 @@ SETUP = """
     jobs.SparkTasks.map = noted
 
     def rules(strategy, kinds=("dc",), error=0.0):
-        found = run(LocalEngine(relation, session=spark), SpaceOptions(cross=False), kinds=kinds, strategy=strategy, error=error)
+        engine = LocalEngine(relation, session=spark)
+        found = run(engine, SpaceOptions(cross=False), kinds=kinds, strategy=strategy, error=error)
         return sorted(str(r.rule) for r in found)
 
     def by_workers():
@@ -58,7 +60,8 @@ def test_the_same_rules(cluster):
 
 
 def test_the_same_dependencies(cluster):
-    """Keys, functional dependencies and order compatibilities, without exceptions and with some, and as HyOD was published."""
+    """Keys, functional dependencies and order compatibilities, without exceptions and with some, and as HyOD was
+    published."""
     asked = """
     kinds = ("key", "fd", "od")
     def all_ways():

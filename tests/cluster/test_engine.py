@@ -1,4 +1,5 @@
-"""The engine on a real cluster: the same counts, also when a worker dies and when workers do not share the driver's files."""
+"""The engine on a real cluster: the same counts, also when a worker dies and when workers do not share the driver's
+files."""
 
 import os
 import time
@@ -15,8 +16,10 @@ SETUP = """
 
     random = np.random.default_rng(2)
     n = 20_000
-    table = pa.table({name: random.integers(0, size, n) for name, size in {"a": 50, "b": 5, "x": 2000, "y": 2000}.items()})
-    rules = [parse(t) for t in ("key (a, b, x)", "fd (a) -> b", "od {a}: x ~ y", "od {}: x ~ y", "not (s.x < t.y and s.b != t.b)")]
+    sizes = {"a": 50, "b": 5, "x": 2000, "y": 2000}
+    table = pa.table({name: random.integers(0, size, n) for name, size in sizes.items()})
+    texts = "key (a, b, x)", "fd (a) -> b", "od {a}: x ~ y", "od {}: x ~ y", "not (s.x < t.y and s.b != t.b)"
+    rules = [parse(text) for text in texts]
     spark = session()
     tasks.SPLIT_SECONDS = 0.0
 

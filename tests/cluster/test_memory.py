@@ -1,7 +1,9 @@
-"""Python workers that may hold less than the encoded table: its two million rows are checked all the same, also where half have one value.
+"""Python workers that may hold less than the encoded table: its two million rows are checked all the same, also where
+half have one value.
 
-The system limits the writable memory of each Python worker (``RLIMIT_DATA``), which a file ``sitecustomize.py`` on its path sets. Arrow
-allocates by the system's allocator there: its own reserves a gigabyte at once. Answers are compared with those of the local engine.
+The system limits the writable memory of each Python worker (``RLIMIT_DATA``), which a file ``sitecustomize.py`` on its
+path sets. Arrow allocates by the system's allocator there: its own reserves a gigabyte at once. Answers are compared
+with those of the local engine.
 """
 
 import json
@@ -16,8 +18,11 @@ import rowlaw
 ROWS, SKEWED_ROWS = 2_000_000, 600_000
 LIMIT = 384 << 20  # bytes, of which a worker with kernels uses 170 MiB before it has any row
 
-# Columns are (factor, modulus): the row's number times the factor, modulo the modulus; or 0 in every second row, if there is a True.
-WIDE = {"g": (48_271, 499), "x": (48_281, 1_999_993), "y": (69_621, 1_999_993)} | {f"c{i}": (2 * i + 1, 8) for i in range(49)}
+# Columns are (factor, modulus): the row's number times the factor, modulo the modulus; or 0 in every second row, if
+# there is a True.
+WIDE = {"g": (48_271, 499), "x": (48_281, 1_999_993), "y": (69_621, 1_999_993)} | {
+    f"c{i}": (2 * i + 1, 8) for i in range(49)
+}
 NAMES = list(WIDE)
 WIDE_RULES = {
     "partition": "not (s.g = t.g and s.x < t.x and s.y > t.y)",
@@ -25,7 +30,13 @@ WIDE_RULES = {
     "key": f"key ({', '.join(NAMES[3:28])})",
     "dependency": f"fd ({', '.join(NAMES[28:])}) -> g",
 }
-SKEWED = {"g": (1, 1_000, True), "h": (7, 900, True), "x": (48_271, 1_999_993), "y": (69_621, 1_999_993), "z": (16_807, 97)}
+SKEWED = {
+    "g": (1, 1_000, True),
+    "h": (7, 900, True),
+    "x": (48_271, 1_999_993),
+    "y": (69_621, 1_999_993),
+    "z": (16_807, 97),
+}
 SKEWED_RULES = {
     "filter": "not (s.g = s.h and s.x < s.y)",
     "aggregate": "fd (g) -> z",
@@ -59,7 +70,8 @@ SETUP = """
         return spark.range(1).mapInArrow(task, "told long").first()["told"]
 
     told = [holds(64 << 20), holds(asked["limit"])]
-    frame = spark.range(asked["rows"]).selectExpr(*(f"{remainder(*of)} as {name}" for name, of in asked["columns"].items()))
+    columns = (f"{remainder(*of)} as {name}" for name, of in asked["columns"].items())
+    frame = spark.range(asked["rows"]).selectExpr(*columns)
     found = rowlaw.check(frame, asked["rules"], engine="spark", progress=False).counts
 """
 
@@ -68,7 +80,9 @@ SETUP = """
 def limited(tmp_path_factory):
     """Settings of a session whose Python workers are limited."""
     folder = tmp_path_factory.mktemp("limit")
-    (folder / "sitecustomize.py").write_text(f"import resource\nresource.setrlimit(resource.RLIMIT_DATA, ({LIMIT}, {LIMIT}))\n")
+    (folder / "sitecustomize.py").write_text(
+        f"import resource\nresource.setrlimit(resource.RLIMIT_DATA, ({LIMIT}, {LIMIT}))\n"
+    )
     path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "MALLOC_ARENA_MAX")
     environment = {"PYTHONPATH": path, "ARROW_DEFAULT_MEMORY_POOL": "system", **dict.fromkeys(threads, "1")}
@@ -94,7 +108,9 @@ def asked(cluster, conf, text, columns, rules, **more):
 
 
 def test_workers_with_less_memory_than_the_table(cluster, limited):
-    assert {name for named in rowlaw.RuleSet.of(WIDE_RULES) for name in named.rule.columns} == set(NAMES), "all of the table is checked"
+    assert {name for named in rowlaw.RuleSet.of(WIDE_RULES) for name in named.rule.columns} == set(NAMES), (
+        "all of the table is checked"
+    )
     assert 4 * ROWS * len(NAMES) > LIMIT, "the table's codes are larger than the limit"
     (found,) = asked(cluster, limited, "    print(json.dumps([told, found]))\n", WIDE, WIDE_RULES, rows=ROWS)
     assert found == local(WIDE, WIDE_RULES)

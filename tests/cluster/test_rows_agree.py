@@ -1,4 +1,5 @@
-"""Rows of one result agree on a cluster: whatever a worker computes again after another one has died, a row keeps its name."""
+"""Rows of one result agree on a cluster: whatever a worker computes again after another one has died, a row keeps its
+name."""
 
 import os
 import time

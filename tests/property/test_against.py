@@ -1,4 +1,5 @@
-"""New rows against old ones, in this process: the same answers as the definition gives, and no old row that matters is left out."""
+"""New rows against old ones, in this process: the same answers as the definition gives, and no old row that matters is
+left out."""
 
 from collections import Counter
 
@@ -28,7 +29,9 @@ def listed(batches):
     for batch in batches:
         for r in batch.to_pylist():
             rows = [
-                ("new" if r[flag] else "old", r[row]) for row, flag in (("s_row", "new_s"), ("t_row", "new_t")) if r.get(row) is not None
+                ("new" if r[flag] else "old", r[row])
+                for row, flag in (("s_row", "new_s"), ("t_row", "new_t"))
+                if r.get(row) is not None
             ]
             found.append(tuple(rows))
     return sorted(found)
@@ -71,7 +74,10 @@ def test_several_rules_and_row_groups(tmp_path_factory, data, table, nulls):
             values = (new if row.get(f"new_{side}") else old).values
             for column in chosen[0].columns:
                 if row.get(f"{side}_row") is not None and names[side, column] in row:
-                    assert naive.outcome(row[names[side, column]], values[column][row[f"{side}_row"]], "equal") == naive.Op.EQ
+                    assert (
+                        naive.outcome(row[names[side, column]], values[column][row[f"{side}_row"]], "equal")
+                        == naive.Op.EQ
+                    )
     result.close()
 
 
@@ -86,33 +92,51 @@ def satisfies(bound, value, low, high):
 
 
 BOUNDS = st.builds(
-    Bound, st.just("k0"), st.just("k0"), st.sampled_from(["below", "above", "other"]), strict=st.booleans(), text=st.just(False)
+    Bound,
+    st.just("k0"),
+    st.just("k0"),
+    st.sampled_from(["below", "above", "other"]),
+    strict=st.booleans(),
+    text=st.just(False),
 )
 
 
 @settings(max_examples=200)
-@given(seed=st.integers(0, 10**6), bounds=st.lists(BOUNDS, min_size=0, max_size=3), rows=st.integers(1, 300), keys=st.integers(1, 4))
+@given(
+    seed=st.integers(0, 10**6),
+    bounds=st.lists(BOUNDS, min_size=0, max_size=3),
+    rows=st.integers(1, 300),
+    keys=st.integers(1, 4),
+)
 def test_no_old_row_that_conflicts_is_left_out(seed, bounds, rows, keys):
     """And where two inequalities decide and bins hold few rows, no other is kept."""
     random = np.random.default_rng(seed)
     key = random.integers(0, keys, rows)
-    values = [pa.array(random.choice([random.normal(size=rows), random.integers(-5, 5, rows).astype(float)])) for _ in bounds]
+    values = [
+        pa.array(random.choice([random.normal(size=rows), random.integers(-5, 5, rows).astype(float)])) for _ in bounds
+    ]
     made = boxes(key, values, bounds)
     table = made.table.to_pylist()
     for _ in range(20):
         own_key = int(random.integers(0, keys + 1))
         own = [float(random.choice([random.normal(), random.integers(-5, 5), np.inf])) for _ in bounds]
         conflict = any(
-            key[i] == own_key and all(satisfies(b, x, v[i].as_py(), v[i].as_py()) for b, x, v in zip(bounds, own, values, strict=True))
+            key[i] == own_key
+            and all(satisfies(b, x, v[i].as_py(), v[i].as_py()) for b, x, v in zip(bounds, own, values, strict=True))
             for i in range(rows)
         )
         bin_of = int(made.bins.of(np.array([own[made.bins.bound]]))[0]) if made.bins is not None else 0
         kept = any(
             box["key"] == own_key
             and box["bin"] == bin_of
-            and all(satisfies(b, x, box[f"low{i}"], box[f"high{i}"]) for i, (b, x) in enumerate(zip(bounds, own, strict=True)))
+            and all(
+                satisfies(b, x, box[f"low{i}"], box[f"high{i}"])
+                for i, (b, x) in enumerate(zip(bounds, own, strict=True))
+            )
             for box in table
         )
         assert kept or not conflict
-        if len(bounds) == 1 or (len(bounds) == 2 and all(b.direction != "other" for b in bounds) and rows <= MOST_BOXES):
+        if len(bounds) == 1 or (
+            len(bounds) == 2 and all(b.direction != "other" for b in bounds) and rows <= MOST_BOXES
+        ):
             assert kept == conflict

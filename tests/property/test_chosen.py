@@ -1,4 +1,5 @@
-"""Chosen rules of any kind on nasty tables: after every batch each is counted exactly, and what is saved and read again goes on."""
+"""Chosen rules of any kind on nasty tables: after every batch each is counted exactly, and what is saved and read again
+goes on."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

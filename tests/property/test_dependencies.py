@@ -1,4 +1,5 @@
-"""Discovered keys, functional dependencies and order compatibilities equal the oracle's: complete, minimal, exact; by both strategies."""
+"""Discovered keys, functional dependencies and order compatibilities equal the oracle's: complete, minimal, exact; by
+both strategies."""
 
 from itertools import product
 
@@ -65,7 +66,9 @@ def test_all_kinds(table, nulls, strategy, counterexamples, sampled, many, setti
         assert found(table, nulls, strategy=strategy) == expected(table, nulls)
 
 
-@given(table=small, nulls=nulls(), kind=st.sampled_from(["key", "fd", "od"]), strategy=st.sampled_from(["pairs", "sample"]))
+@given(
+    table=small, nulls=nulls(), kind=st.sampled_from(["key", "fd", "od"]), strategy=st.sampled_from(["pairs", "sample"])
+)
 def test_each_kind_alone(table, nulls, kind, strategy):
     assert found(table, nulls, kinds=[kind], strategy=strategy) == expected(table, nulls, kinds=[kind])
 
@@ -92,24 +95,46 @@ def satisfied(denial, outcomes):
 def denied(outcomes, rules):
     """Whether one of the rules says that no two rows compare so; ``s`` and ``t`` may change places."""
     back = {name: op.swapped for name, op in outcomes.items()}
-    return any(satisfied(d, way) for rule in rules if set(rule.columns) <= set(outcomes) for d in rule.denials for way in (outcomes, back))
+    return any(
+        satisfied(d, way)
+        for rule in rules
+        if set(rule.columns) <= set(outcomes)
+        for d in rule.denials
+        for way in (outcomes, back)
+    )
 
 
 @settings(max_examples=60)
-@given(table=tables(max_rows=7, max_columns=4, types=["integer", "text"]), nulls=nulls(), strategy=st.sampled_from(["pairs", "sample"]))
+@given(
+    table=tables(max_rows=7, max_columns=4, types=["integer", "text"]),
+    nulls=nulls(),
+    strategy=st.sampled_from(["pairs", "sample"]),
+)
 def test_all_kinds_together(table, nulls, strategy):
-    """Each law once, under its most specific kind; what is left out follows from what is listed, and nothing listed from other kinds."""
+    """Each law once, under its most specific kind; what is left out follows from what is listed, and nothing listed
+    from other kinds."""
     with encode(open_source(to_arrow(table))) as relation:
         options = SpaceOptions(cross=False)
         listed = [r.rule for r in run(LocalEngine(relation, nulls), options, strategy=strategy)]
-        alone = [r.rule for kind in KINDS for r in run(LocalEngine(relation, nulls), options, kinds=[kind], strategy=strategy)]
+        alone = [
+            r.rule
+            for kind in KINDS
+            for r in run(LocalEngine(relation, nulls), options, kinds=[kind], strategy=strategy)
+        ]
     assert len(listed) == len({d for rule in listed for d in rule.denials})
     assert set(listed) <= set(alone)
     for rule in alone:
         (denial,) = rule.denials
-        ways = [dict(zip(denial.columns, ops, strict=True)) for ops in product((Op.LT, Op.EQ, Op.GT), repeat=len(denial.columns))]
+        ways = [
+            dict(zip(denial.columns, ops, strict=True))
+            for ops in product((Op.LT, Op.EQ, Op.GT), repeat=len(denial.columns))
+        ]
         ways = [way for way in ways if satisfied(denial, way)]
         assert all(denied(way, listed) for way in ways), rule
         if rule in listed and rule.kind in ("fd", "dc"):
-            others = [r for r in listed if r.kind != "dc" and r != rule] if rule.kind == "dc" else [r for r in listed if r.kind == "key"]
+            others = (
+                [r for r in listed if r.kind != "dc" and r != rule]
+                if rule.kind == "dc"
+                else [r for r in listed if r.kind == "key"]
+            )
             assert not all(denied(way, others) for way in ways), rule

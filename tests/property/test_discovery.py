@@ -41,7 +41,8 @@ small = tables(max_rows=7, max_columns=4, types=["integer", "text", "date", "flo
     projected=st.sampled_from([0, 20_000]),
 )
 def test_same_column(table, nulls, strategy, counterexamples, cover, projected):
-    """``cover``: whether all pairs that agree on a column are taken in first; ``projected``: whether rules are asked about few rows."""
+    """``cover``: whether all pairs that agree on a column are taken in first; ``projected``: whether rules are asked
+    about few rows."""
     saved = module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS
     module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS = counterexamples, cover, projected
     try:
@@ -82,7 +83,12 @@ def test_literals(table, nulls, strategy):
     assert rules == expected(table, space, nulls)
 
 
-@given(table=small, nulls=nulls(), error=st.sampled_from([0.01, 0.1, 0.2, 0.34, 0.5]), strategy=st.sampled_from(["pairs", "sample"]))
+@given(
+    table=small,
+    nulls=nulls(),
+    error=st.sampled_from([0.01, 0.1, 0.2, 0.34, 0.5]),
+    strategy=st.sampled_from(["pairs", "sample"]),
+)
 def test_approximate(table, nulls, error, strategy):
     rules, space = found(table, SpaceOptions(cross=False), nulls, error=error, strategy=strategy)
     assert rules == expected(table, space, nulls, error)
@@ -119,7 +125,8 @@ def test_restricted_operators(table, nulls, chosen):
     sampled=st.sampled_from([2, 1 << 19]),
 )
 def test_given_predicates(data, table, nulls, strategy, sampled):
-    """Any predicates, with any operators left out, as texts or as predicates: rules over exactly these and their exchanges."""
+    """Any predicates, with any operators left out, as texts or as predicates: rules over exactly these and their
+    exchanges."""
     given_space = data.draw(st.lists(predicates(table), min_size=1, max_size=7))
     texts = [data.draw(st.sampled_from([p, str(p)])) for p in given_space]
     saved, sample.MOST_ROWS = sample.MOST_ROWS, sampled
@@ -132,7 +139,10 @@ def test_given_predicates(data, table, nulls, strategy, sampled):
 
 
 @given(
-    data=st.data(), table=tables(max_rows=6, max_columns=3, types=["integer", "text"]), nulls=nulls(), error=st.sampled_from([0.1, 0.34])
+    data=st.data(),
+    table=tables(max_rows=6, max_columns=3, types=["integer", "text"]),
+    nulls=nulls(),
+    error=st.sampled_from([0.1, 0.34]),
 )
 def test_given_predicates_with_exceptions(data, table, nulls, error):
     given_space = data.draw(st.lists(predicates(table), min_size=1, max_size=6))

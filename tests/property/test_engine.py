@@ -23,11 +23,17 @@ def test_many_rules_at_once(data, table, nulls, threads, cut):
             for rule, count, witness in zip(chosen, found, witnesses, strict=True):
                 expected = naive.violations(rule, table.values, nulls)
                 assert count.pairs == len(expected)
-                assert dict(zip(count.rows.tolist(), count.per_row.tolist(), strict=True)) == naive.row_counts(rule, table.values, nulls)
+                assert dict(zip(count.rows.tolist(), count.per_row.tolist(), strict=True)) == naive.row_counts(
+                    rule, table.values, nulls
+                )
                 assert (witness is None) == (not expected)
                 assert witness is None or witness in expected or witness[:1] in expected
                 for involved in (None, count):
-                    pairs = sorted((int(s), int(t)) for batch in engine.pairs(rule, involved=involved) for s, t in zip(*batch, strict=True))
+                    pairs = sorted(
+                        (int(s), int(t))
+                        for batch in engine.pairs(rule, involved=involved)
+                        for s, t in zip(*batch, strict=True)
+                    )
                     assert pairs == sorted((p[0], p[-1]) for p in expected)
     finally:
         tasks.SPLIT_SECONDS = saved

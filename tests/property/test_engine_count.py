@@ -1,4 +1,5 @@
-"""Counts and per-row counts equal the oracle's, by every counting method, for rules by themselves and for rules that share groups."""
+"""Counts and per-row counts equal the oracle's, by every counting method, for rules by themselves and for rules that
+share groups."""
 
 import numpy as np
 import pytest
@@ -21,14 +22,23 @@ from tests.strategies import denials, nulls, predicates, tables, to_arrow
 
 
 def same_column(columns, ops):
-    return st.builds(lambda name, op: Predicate(Column("s", name), op, Column("t", name)), st.sampled_from(columns), st.sampled_from(ops))
+    return st.builds(
+        lambda name, op: Predicate(Column("s", name), op, Column("t", name)),
+        st.sampled_from(columns),
+        st.sampled_from(ops),
+    )
 
 
 def shaped(table):
     """Rules as most are: equalities and up to three other comparisons, each of one column."""
     equal = st.lists(same_column(table.columns, [Op.EQ]), max_size=2)
     others = st.lists(same_column(table.columns, [op for op in Op if op != Op.EQ]), max_size=3)
-    return st.tuples(equal, others).map(lambda parts: [*parts[0], *parts[1]]).filter(bool).map(lambda found: Denial(tuple(found)))
+    return (
+        st.tuples(equal, others)
+        .map(lambda parts: [*parts[0], *parts[1]])
+        .filter(bool)
+        .map(lambda found: Denial(tuple(found)))
+    )
 
 
 def check(found, rule, table, nulls):
@@ -50,11 +60,16 @@ def test_counts(methods, data, table, nulls):
 
 
 def sharing(table):
-    """Rules with some equalities in common, and single-row predicates too: what they compare otherwise has nulls here and there."""
-    equality = st.one_of(same_column(table.columns, [Op.EQ]), predicates(table, single_row=False, literal=False, operators=[Op.EQ]))
+    """Rules with some equalities in common, and single-row predicates too: what they compare otherwise has nulls here
+    and there."""
+    equality = st.one_of(
+        same_column(table.columns, [Op.EQ]), predicates(table, single_row=False, literal=False, operators=[Op.EQ])
+    )
     common = st.lists(equality, min_size=1, max_size=2)
     own = st.lists(predicates(table, condition=True), max_size=3)
-    return st.tuples(common, st.lists(own, min_size=2, max_size=5)).map(lambda drawn: [Denial((*drawn[0], *more)) for more in drawn[1]])
+    return st.tuples(common, st.lists(own, min_size=2, max_size=5)).map(
+        lambda drawn: [Denial((*drawn[0], *more)) for more in drawn[1]]
+    )
 
 
 @pytest.mark.parametrize("methods", LISTS.values(), ids=LISTS)
@@ -68,7 +83,9 @@ def test_counts_in_shared_groups(methods, data, table, nulls):
         for trie in build(compiled):
             for number, groups in trie.walk(compiled):
                 seen.append(number)
-                check(count(compiled[number], relation.rows, groups=groups, methods=methods), rules[number], table, nulls)
+                check(
+                    count(compiled[number], relation.rows, groups=groups, methods=methods), rules[number], table, nulls
+                )
         assert sorted(seen) == list(range(len(rules)))
 
 
@@ -101,7 +118,9 @@ def test_rules_of_one_engine_share_groups(data, table, nulls, parted):
         engine = LocalEngine(relation, nulls, workers=DriverThreads(1))
         for rule, found, witness in zip(rules, engine.count(rules, part), engine.witness(rules, part), strict=True):
             expected = [
-                pair for pair in naive.violations(rule, table.values, nulls) if pair[0] in left and (rule.arity == 1 or pair[1] in right)
+                pair
+                for pair in naive.violations(rule, table.values, nulls)
+                if pair[0] in left and (rule.arity == 1 or pair[1] in right)
             ]
             assert found.pairs == len(expected)
             assert (witness is None) == (not expected)

@@ -1,4 +1,5 @@
-"""Counts, per-row counts and pairs on tables of hundreds of rows, where merging, dividing and batching begin, against NumPy's all pairs."""
+"""Counts, per-row counts and pairs on tables of hundreds of rows, where merging, dividing and batching begin, against
+NumPy's all pairs."""
 
 import numpy as np
 import pyarrow as pa
@@ -54,10 +55,14 @@ def test_all_pairs(seed):
             batch = int(random.choice([5, 1000, 1 << 18]))
             taking_part = found.per_row if random.random() < 0.5 else None
             for method in METHODS:
-                assert (matrix(n, pairs(compiled, taking_part, steps=plan(compiled, method), batch=batch)) == broken).all(), (rule, method)
+                assert (
+                    matrix(n, pairs(compiled, taking_part, steps=plan(compiled, method), batch=batch)) == broken
+                ).all(), (rule, method)
             for scan in (0, 4, 48):
                 assert (matrix(n, written(groups(compiled, batch=batch, scan=scan))) == broken).all(), (rule, scan)
-            assert (matrix(n, ((s, t) for _, s, t in list_pairs([compiled], threads=2, batch=batch))) == broken).all(), rule
+            assert (
+                matrix(n, ((s, t) for _, s, t in list_pairs([compiled], threads=2, batch=batch))) == broken
+            ).all(), rule
 
 
 def matrix(n, batches):

@@ -1,4 +1,5 @@
-"""Violating pairs equal the oracle's, by every method, as pairs and as groups, one rule or several, with and without a limit."""
+"""Violating pairs equal the oracle's, by every method, as pairs and as groups, one rule or several, with and without a
+limit."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,9 @@ def about_pairs(table, **more):
     return denials(table, condition=True, **more).filter(lambda d: d.arity == 2)
 
 
-@given(data=st.data(), table=tables(), nulls=nulls(), batch=batches, pruned=st.booleans(), method=st.sampled_from(METHODS))
+@given(
+    data=st.data(), table=tables(), nulls=nulls(), batch=batches, pruned=st.booleans(), method=st.sampled_from(METHODS)
+)
 def test_pairs(data, table, nulls, batch, pruned, method):
     rule = data.draw(about_pairs(table))
     with encode(open_source(to_arrow(table))) as relation:
@@ -81,10 +84,18 @@ def test_shares_of_a_division(data, table, nulls, batch, scan, every):
         assert collected(written(iter(found))) == naive.violations(rule, table.values, nulls)
 
 
-@given(data=st.data(), table=tables(min_columns=2), nulls=nulls(), batch=batches, threads=st.integers(1, 3), limited=st.booleans())
+@given(
+    data=st.data(),
+    table=tables(min_columns=2),
+    nulls=nulls(),
+    batch=batches,
+    threads=st.integers(1, 3),
+    limited=st.booleans(),
+)
 def test_several_rules(data, table, nulls, batch, threads, limited):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(listing, "ALONE_SECONDS", data.draw(st.sampled_from([-1.0, 1.0])))  # below 0: threads help after the first batch
+        # below 0: threads help after the first batch
+        patch.setattr(listing, "ALONE_SECONDS", data.draw(st.sampled_from([-1.0, 1.0])))
         compare_several_rules(data, table, nulls, batch, threads, limited)
 
 
@@ -123,4 +134,6 @@ def test_a_plan_is_used_as_given():
             "hsm": ["hsm"] * 3 + ["differ"],
             "bhsm": ["bhsm"] * 3 + ["differ"],
         }
-        assert collected(pairs(compiled, steps=Plan(compiled, ()))) == [(s, t) for s in range(3) for t in range(3) if s != t]
+        assert collected(pairs(compiled, steps=Plan(compiled, ()))) == [
+            (s, t) for s in range(3) for t in range(3) if s != t
+        ]

@@ -18,7 +18,10 @@ from tests.strategies import denials, nulls, tables, to_arrow
 def test_weights_are_repeated_rows(data, table, nulls):
     weights = data.draw(st.lists(st.integers(1, 6), min_size=table.rows, max_size=table.rows))
     denial = data.draw(denials(table).filter(lambda d: d.arity == 2))
-    repeated = {name: [v for v, w in zip(values, weights, strict=True) for _ in range(w)] for name, values in table.values.items()}
+    repeated = {
+        name: [v for v, w in zip(values, weights, strict=True) for _ in range(w)]
+        for name, values in table.values.items()
+    }
     violations = naive.violations(denial, repeated, nulls)
     engine = RowEngine(MemoryRelation.of(to_arrow(table)), nulls, workers=DriverThreads(1))
     expected = WeightedCount(len(violations), len({row for pair in violations for row in pair}))

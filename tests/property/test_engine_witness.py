@@ -46,6 +46,8 @@ def test_a_part_against_a_part(data, table, nulls):
     rows = st.sets(st.integers(0, table.rows - 1))
     left, right = data.draw(rows), data.draw(rows)
     with encode(open_source(to_arrow(table))) as relation:
-        compiled = compile_rule(rule, Scales(relation, nulls), np.array(sorted(left), np.int32), np.array(sorted(right), np.int32))
+        compiled = compile_rule(
+            rule, Scales(relation, nulls), np.array(sorted(left), np.int32), np.array(sorted(right), np.int32)
+        )
         expected = [(s, t) for s, t in naive.violations(rule, table.values, nulls) if s in left and t in right]
         assert count(compiled, relation.rows).pairs == len(expected)

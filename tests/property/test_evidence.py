@@ -43,7 +43,11 @@ def spaces(draw, table: Table, *, most=None):
         names = frozenset((left.name, getattr(right, "name", repr(right)))), left.row == getattr(right, "row", left.row)
         ordered[left, right] = ordered.setdefault(names, order)
     pairs = [(left, right) for left, right in found]
-    return [Predicate(left, op, right) for left, right in pairs for op in (naive.ALL_SIX if ordered[left, right] else naive.EQUALITY)]
+    return [
+        Predicate(left, op, right)
+        for left, right in pairs
+        for op in (naive.ALL_SIX if ordered[left, right] else naive.EQUALITY)
+    ]
 
 
 def heard(slots: Slots, evidence: EvidenceSet) -> Counter:
@@ -107,11 +111,15 @@ def test_given_pairs(data, table, nulls):
     pairs = data.draw(st.lists(st.tuples(row, row), max_size=20))
     with encode(open_source(to_arrow(table))) as relation:
         slots = pickle.loads(pickle.dumps(Slots.of_predicates(relation, space, nulls)))
-        signatures = evidence_of_pairs(slots, np.array([s for s, _ in pairs], np.int64), np.array([t for _, t in pairs], np.int64))
+        signatures = evidence_of_pairs(
+            slots, np.array([s for s, _ in pairs], np.int64), np.array([t for _, t in pairs], np.int64)
+        )
         for (s, t), signature in zip(pairs, signatures, strict=True):
             expected = frozenset(p for p in space if naive.holds(p, table.values, s, t, nulls))
             assert heard(slots, EvidenceSet(signature[None], np.ones(1, np.int64))) == Counter([expected])
-        swapped = evidence_of_pairs(slots, np.array([t for _, t in pairs], np.int64), np.array([s for s, _ in pairs], np.int64))
+        swapped = evidence_of_pairs(
+            slots, np.array([t for _, t in pairs], np.int64), np.array([s for s, _ in pairs], np.int64)
+        )
         assert np.array_equal(slots.reverse(signatures), swapped)
 
 
@@ -121,7 +129,11 @@ def test_wide_spaces(columns, cross, nulls):
     random = np.random.default_rng(columns)
     values = {f"c{i:02}": [v or None for v in random.integers(0, 2 + i % 4, 40).tolist()] for i in range(columns)}
     shapes = list(product(values, values)) if cross else [(c, c) for c in values]
-    space = [Predicate(Column("s", a), op, Column("t", b)) for a, b in shapes for op in (naive.ALL_SIX if a < "c30" else naive.EQUALITY)]
+    space = [
+        Predicate(Column("s", a), op, Column("t", b))
+        for a, b in shapes
+        for op in (naive.ALL_SIX if a < "c30" else naive.EQUALITY)
+    ]
     with encode(open_source(pa.table(values))) as relation:
         slots = Slots.of_predicates(relation, space, nulls)
         assert slots.words == (2 if len(shapes) <= 64 else 3)
@@ -152,7 +164,9 @@ def test_many_values(nulls):
 def test_tasks_travel():
     """As Spark sends them: the work by the folder of the relation, the results as arrays."""
     with encode(open_source(pa.table({"a": [3, 1, 2, 2, None], "b": [1, 2, 2, 2, 3]}))) as relation:
-        space = naive.predicate_space({"a": [3, 1, 2, 2, None], "b": [1, 2, 2, 2, 3]}, dict.fromkeys("ab", "number"), single_row=True)
+        space = naive.predicate_space(
+            {"a": [3, 1, 2, 2, None], "b": [1, 2, 2, 2, 3]}, dict.fromkeys("ab", "number"), single_row=True
+        )
         slots = Slots.of_predicates(relation, space)
 
         class Far:
@@ -193,7 +207,9 @@ def test_sample(data, table, nulls, seed):
         assert not new & known
         check_invariants(sampler.evidence, slots)
         sampled = {signature for signature, _ in sampler.evidence}
-        both_ways = known | set(map(tuple, slots.reverse(np.array(sorted(known), np.uint64).reshape(-1, slots.words)).tolist()))
+        both_ways = known | set(
+            map(tuple, slots.reverse(np.array(sorted(known), np.uint64).reshape(-1, slots.words)).tolist())
+        )
         assert sampled - both_ways == new
         again = Sampler(slots, SampleOptions(seed=seed))
         assert np.array_equal(again.run(np.array(sorted(known), np.uint64).reshape(-1, slots.words)), found)

@@ -6,7 +6,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowlaw.kernels import cells, dependence, dominance, evidence, groups, kinds, levels, pairs, partitions, power, signatures, witness
+from rowlaw.kernels import (
+    cells,
+    dependence,
+    dominance,
+    evidence,
+    groups,
+    kinds,
+    levels,
+    pairs,
+    partitions,
+    power,
+    signatures,
+    witness,
+)
 from rowlaw.kernels.sort import sort_keys
 from rowlaw.rules.outcomes import EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 from rowlaw.search import edges as edge_kernels
@@ -49,7 +62,9 @@ def test_products_and_inequalities(data):
     assert tally.tolist() == tally_of(n, found)
 
     a = codes_of(data.draw, n)
-    ordered = np.concatenate([np.array(sorted(group, key=lambda r: a[r]), I32) for group in listed] or [np.zeros(0, I32)])
+    ordered = np.concatenate(
+        [np.array(sorted(group, key=lambda r: a[r]), I32) for group in listed] or [np.zeros(0, I32)]
+    )
     values = a[ordered]
     tally = np.zeros(n, np.uint32)
     found = [(s, t) for group in listed for s, t in product(group, group) if a[s] < a[t]]
@@ -73,10 +88,14 @@ def test_ascents_and_dominance(data):
         assert tally.tolist() == tally_of(n, found)
         assert kernel(rows, starts, values, *more, -1, NO_TALLY) == -len(found)
     x, y, z = (codes_of(data.draw, n) for _ in range(3))
-    ordered = np.concatenate([np.array(sorted(group, key=lambda r: y[r]), I32) for group in listed] or [np.zeros(0, I32)])
+    ordered = np.concatenate(
+        [np.array(sorted(group, key=lambda r: y[r]), I32) for group in listed] or [np.zeros(0, I32)]
+    )
     points = np.stack([x[ordered], y[ordered], z[ordered]])
     tally = np.zeros(n, np.uint32)
-    found = [(s, t) for group in listed for s, t in product(group, group) if x[s] < x[t] and y[s] < y[t] and z[s] < z[t]]
+    found = [
+        (s, t) for group in listed for s, t in product(group, group) if x[s] < x[t] and y[s] < y[t] and z[s] < z[t]
+    ]
     assert dominance.count_dominated(ordered, starts, ordered, starts, points, points, 1, tally) == len(found)
     assert tally.tolist() == tally_of(n, found)
 
@@ -98,7 +117,9 @@ def test_keys_and_groups(data):
     kept, bounds = groups.stripped(ordered, order, rows, np.uint32(1), out, np.uint32(1), np.zeros(0, I32))
     found = [sorted(kept[a:b].tolist()) for a, b in pairwise(bounds)]
     assert found == [sorted(group) for _, group in sorted(expected.items()) if len(group) > 1]
-    assert sorted(groups.first_two(ordered, order, rows).tolist()) == sorted(r for _, g in expected.items() for r in g[:2])
+    assert sorted(groups.first_two(ordered, order, rows).tolist()) == sorted(
+        r for _, g in expected.items() for r in g[:2]
+    )
 
 
 @given(st.data())
@@ -126,7 +147,8 @@ def test_cells(data):
 
 @given(st.data())
 def test_kinds(data):
-    keys = np.array(data.draw(st.lists(st.integers(0, 17), max_size=14)), np.uint32)  # group, x and y, each below 2, 3 and 3
+    # group, x and y, each below 2, 3 and 3
+    keys = np.array(data.draw(st.lists(st.integers(0, 17), max_size=14)), np.uint32)
     found, weights, numbers = np.empty(len(keys) + 1, np.uint32), np.empty(len(keys) + 1, I32), np.empty(len(keys), I32)
     number = kinds.number_kinds(keys, found, weights, numbers)
     assert found[numbers].tolist() == keys.tolist()
@@ -165,7 +187,11 @@ def test_partitions(data, unknown):
     expected = []
     for group in listed:
         whole = sorted((r for r in group if known(r, a)), key=lambda r: a[r])
-        expected += [[r for r in group if r in same] for same in (list(g) for _, g in groupby(whole, key=lambda r: a[r])) if len(same) > 1]
+        expected += [
+            [r for r in group if r in same]
+            for same in (list(g) for _, g in groupby(whole, key=lambda r: a[r]))
+            if len(same) > 1
+        ]
     assert found == sorted(expected)
     assert not place.any()
     order = partitions.ordered(a, place)
@@ -176,10 +202,14 @@ def test_partitions(data, unknown):
         assert [a[laid[i:j]].tolist() for i, j in pairwise(starts)] == [sorted(a[g].tolist()) for g in listed]
     some = np.empty((len(listed) + 1, 2), I32)
     number = partitions.unequal(rows, starts, a, unknown, some)
-    assert number == sum(any(a[s] != a[t] and known(s, a) and known(t, a) for s, t in combinations(g, 2)) for g in listed)
+    assert number == sum(
+        any(a[s] != a[t] and known(s, a) and known(t, a) for s, t in combinations(g, 2)) for g in listed
+    )
     assert all(a[s] != a[t] for s, t in some[:number])
     removed = sum(
-        len([r for r in g if known(r, a)]) - max([0, *(sum(a[r] == v and known(r, a) for r in g) for v in range(-1, 4))]) for g in listed
+        len([r for r in g if known(r, a)])
+        - max([0, *(sum(a[r] == v and known(r, a) for r in g) for v in range(-1, 4))])
+        for g in listed
     )
     assert partitions.removed_for_equal(rows, starts, a, unknown, place) == removed
     for sign in (1, -1):
@@ -204,7 +234,9 @@ def test_levels(data, unknown):
     levels.constants(rows, starts, codes, np.arange(2), unknown, answers)
     for column, answer in zip(codes, answers, strict=True):
         broken = any(
-            column[s] != column[t] and not (unknown and min(column[s], column[t]) < 0) for g in listed for s, t in combinations(g, 2)
+            column[s] != column[t] and not (unknown and min(column[s], column[t]) < 0)
+            for g in listed
+            for s, t in combinations(g, 2)
         )
         assert (answer == levels.BROKEN) == broken
     levels.orders(rows, starts, codes, by_value, np.array([[0, 1, 0], [0, 1, 1]]), unknown, answers)
@@ -223,7 +255,9 @@ def test_cuts_and_witnesses(data):
     rows, starts, listed = data.draw(sides())
     n = len(rows)
     a = codes_of(data.draw, n)
-    ordered = np.concatenate([np.array(sorted(group, key=lambda r: a[r]), I32) for group in listed] or [np.zeros(0, I32)])
+    ordered = np.concatenate(
+        [np.array(sorted(group, key=lambda r: a[r]), I32) for group in listed] or [np.zeros(0, I32)]
+    )
     values = a[ordered]
     for kernel, holds in ((pairs.cut_below, np.less), (pairs.cut_unequal, np.not_equal)):
         found, group, place = [], 0, 0
@@ -231,7 +265,9 @@ def test_cuts_and_witnesses(data):
             ranges, group, place = kernel(starts, starts, values, values, group, place, 3)
             (s_rows, s_starts), (t_rows, t_starts) = pairs.gather(ranges, ordered, 0), pairs.gather(ranges, ordered, 2)
             for k in range(len(ranges)):
-                found += product(s_rows[s_starts[k] : s_starts[k + 1]].tolist(), t_rows[t_starts[k] : t_starts[k + 1]].tolist())
+                found += product(
+                    s_rows[s_starts[k] : s_starts[k + 1]].tolist(), t_rows[t_starts[k] : t_starts[k + 1]].tolist()
+                )
         assert sorted(found) == sorted((s, t) for g in listed for s, t in product(g, g) if holds(a[s], a[t]))
     written, group, place = [], 0, 0
     while group < len(starts) - 1:
@@ -280,7 +316,9 @@ def test_errors(listed, rules):
         }
     out = np.zeros((len(rules), len(listed)), I32)
     most, asked = np.full(len(rules), 100, I32), np.ones(out.shape, np.bool_)
-    power.violations(np.array(rules, np.uint64).reshape(-1, 1), most, kept[:number], counts[:number], ends, asked, NEVER.flag, out)
+    power.violations(
+        np.array(rules, np.uint64).reshape(-1, 1), most, kept[:number], counts[:number], ends, asked, NEVER.flag, out
+    )
     assert out.tolist() == [[sum(not rule & edge for edge in error) for error in listed] for rule in rules]
 
 
@@ -315,7 +353,9 @@ def test_edges(edges, sets):
     lines, wanted = some.copy(), np.array(sets, np.uint64).reshape(-1, 1)
     for times in range(3):
         first = edge_kernels.first_hit(some, wanted, times)
-        assert first.tolist() == [next((i for i, e in enumerate(some[:, 0]) if (int(e) & s).bit_count() == times), -1) for s in sets]
+        assert first.tolist() == [
+            next((i for i, e in enumerate(some[:, 0]) if (int(e) & s).bit_count() == times), -1) for s in sets
+        ]
     kept = edge_kernels.drop_supersets(lines, sizes, 1 << 20)
     minimal = [e for e in some[:, 0].tolist() if not any(f != e and f & e == f for f in some[:, 0].tolist())]
     assert sorted(lines[:kept, 0].tolist()) == sorted(minimal)
@@ -327,7 +367,9 @@ def test_approximate_hitting_sets(weighted, budget):
     weights = np.array([w for _, w in weighted], I64)
     lists = [np.flatnonzero(edges[:, v]) for v in range(4)]
     starts = np.concatenate(([0], np.cumsum([len(one) for one in lists], dtype=int)))
-    found = enumerate_approximate(edges, weights, starts, np.concatenate(lists), np.arange(4), np.full(4, 2), budget, NEVER.flag)
+    found = enumerate_approximate(
+        edges, weights, starts, np.concatenate(lists), np.arange(4), np.full(4, 2), budget, NEVER.flag
+    )
 
     def missed(chosen):
         return sum(w for e, w in weighted if not e & chosen)

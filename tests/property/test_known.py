@@ -1,4 +1,5 @@
-"""Whether any rows could break a rule: the fast answer is the oracle's, whatever portions rows and patterns are looked at in."""
+"""Whether any rows could break a rule: the fast answer is the oracle's, whatever portions rows and patterns are looked
+at in."""
 
 import numpy as np
 import pytest
@@ -20,7 +21,13 @@ def known_rows(table, nulls, present=None):
     return KnownRows.of(table.columns if nulls == "unknown" else (), codes.__getitem__, rows, present)
 
 
-@given(data=st.data(), table=tables(max_rows=9), nulls=nulls(), portion=st.sampled_from([1, 3, 4096]), first=st.sampled_from([1, 64]))
+@given(
+    data=st.data(),
+    table=tables(max_rows=9),
+    nulls=nulls(),
+    portion=st.sampled_from([1, 3, 4096]),
+    first=st.sampled_from([1, 64]),
+)
 def test_rules(data, table, nulls, portion, first):
     """Of all rows, and of some."""
     some = data.draw(st.lists(rules(table).filter(lambda r: len(r.denials) == 1), max_size=6))

@@ -48,7 +48,9 @@ def test_some_columns(data, table, nulls):
     ordered = data.draw(st.sets(st.sampled_from(table.columns)))
     values = {c: table.values[c] for c in columns}
     with encode(open_source(to_arrow(table))) as relation:
-        found = discover_levels(LocalEngine(relation, nulls, workers=DriverThreads(3)), columns=columns, ordered=ordered)
+        found = discover_levels(
+            LocalEngine(relation, nulls, workers=DriverThreads(3)), columns=columns, ordered=ordered
+        )
     assert set(found.fds) == naive.minimal_fds(values, nulls)
     assert set(found.ods) == naive.minimal_ods(values, nulls, ordered=ordered)
 
@@ -60,7 +62,9 @@ def test_checks(data, table, nulls):
     chosen = sorted(data.draw(st.sets(st.integers(0, table.rows - 1))))
     others = [c for c in range(len(table.columns)) if c not in context]
     sides = [(a, b, down) for a in others for b in others if a < b for down in (0, 1)]
-    asked = Candidates(sum(1 << c for c in context), np.array(others, np.int64), np.array(sides, np.int32).reshape(-1, 3))
+    asked = Candidates(
+        sum(1 << c for c in context), np.array(others, np.int64), np.array(sides, np.int32).reshape(-1, 3)
+    )
     names = [table.columns[c] for c in context]
     rules = [
         *(FunctionalDependency(names, table.columns[c]) for c in others),
@@ -77,7 +81,9 @@ def test_checks(data, table, nulls):
             assert all(any({s, t} <= breaking for s, t in v) for v in violations if v)
             assert breaking <= {row for v in violations for pair in v for row in pair}
             for c, answer in zip(others, answers.constants, strict=True):
-                same_pairs = agreeing([*names, table.columns[c]], values.values, nulls) == agreeing(names, values.values, nulls)
+                same_pairs = agreeing([*names, table.columns[c]], values.values, nulls) == agreeing(
+                    names, values.values, nulls
+                )
                 assert (answer == HOLDS_FULLY) == same_pairs
 
 

@@ -15,7 +15,10 @@ small = tables(max_rows=7, max_columns=4, min_columns=2, types=["integer", "text
 
 def discovered(table, nulls, *, keys=False):
     """All that holds, also what no rows could break and discovery therefore leaves out."""
-    found = [*naive.minimal_fds(table.values, nulls, vacuous=True), *naive.minimal_ods(table.values, nulls, vacuous=True)]
+    found = [
+        *naive.minimal_fds(table.values, nulls, vacuous=True),
+        *naive.minimal_ods(table.values, nulls, vacuous=True),
+    ]
     return RuleSet.of([*found, *naive.minimal_keys(table.values, nulls, vacuous=True)] if keys else found, nulls=nulls)
 
 
@@ -39,8 +42,12 @@ def test_keys_functional_and_order_dependencies_are_decided(data, table, nulls):
 @given(data=st.data(), table=small, nulls=nulls())
 def test_what_follows_from_valid_rules_is_valid(data, table, nulls):
     """Whatever rules are known, and whatever is asked."""
-    listed = [rule for rule in data.draw(st.lists(rules(table), max_size=8)) if not naive.exists(rule, table.values, nulls)]
-    listed += data.draw(st.lists(st.sampled_from([*discovered(table, nulls, keys=True)] or [None]), max_size=8, unique=True))
+    listed = [
+        rule for rule in data.draw(st.lists(rules(table), max_size=8)) if not naive.exists(rule, table.values, nulls)
+    ]
+    listed += data.draw(
+        st.lists(st.sampled_from([*discovered(table, nulls, keys=True)] or [None]), max_size=8, unique=True)
+    )
     known = RuleSet.of([getattr(r, "rule", r) for r in listed if r is not None], nulls=nulls)
     for rule in known:
         assert known.implies(rule)
@@ -74,7 +81,10 @@ def test_the_shortest_sort_list(data, table, nulls):
     found = [c for text in texts for c in parse_sort(text)]
     assert naive.lex_holds(found, full, table.values, nulls)
     for length in range(len(found)):
-        assert not any(naive.lex_holds(other, full, table.values, nulls) for other in all_lists(also or {c.name for c in full}, length))
+        assert not any(
+            naive.lex_holds(other, full, table.values, nulls)
+            for other in all_lists(also or {c.name for c in full}, length)
+        )
 
 
 @given(data=st.data(), table=small)
@@ -88,4 +98,6 @@ def test_sorting_by_the_shortest_list_sorts(data, table):
         codes = {c.name: naive.ranks(table.values[c.name]) for c in columns}
         return lambda row: tuple(-codes[c.name][row] if c.descending else codes[c.name][row] for c in columns)
 
-    assert [by(full)(row) for row in sorted(rows, key=by(short))] == [by(full)(row) for row in sorted(rows, key=by(full))]
+    assert [by(full)(row) for row in sorted(rows, key=by(short))] == [
+        by(full)(row) for row in sorted(rows, key=by(full))
+    ]

@@ -25,7 +25,11 @@ def with_conditions(rule):
 @given(data=st.data(), table=tables(min_columns=1, max_rows=9), nulls=nulls())
 def test_rules_catch_what_the_definition_says(data, table, nulls):
     drawn = data.draw(st.lists(rules(table), min_size=1, max_size=5, unique=True))
-    chosen = [r for r in drawn if not isinstance(r, OrderDependency) and r.denials and r.denials[0].arity == 2 and not with_conditions(r)]
+    chosen = [
+        r
+        for r in drawn
+        if not isinstance(r, OrderDependency) and r.denials and r.denials[0].arity == 2 and not with_conditions(r)
+    ]
     assume(chosen)
     broken = frozenset(rule for rule in chosen if naive.count(rule, table.values, nulls))
     with encode(open_source(to_arrow(table))) as relation:
@@ -71,7 +75,9 @@ def test_dependence_is_measured_as_defined(data, table, nulls):
         assert list(law.left) == told
         if law.right is None:
             rows = sum(len(group) for group in naive._groups(told, table.values, nulls))
-            assert law.removed == pytest.approx(naive.key_error(told, table.values, nulls) * naive.row_count(table.values) / rows)
+            assert law.removed == pytest.approx(
+                naive.key_error(told, table.values, nulls) * naive.row_count(table.values) / rows
+            )
         else:
             assert law.mu == pytest.approx(naive.mu_plus(told, law.right, table.values, nulls), abs=1e-9)
             known = [row for group in naive._groups(told, table.values, nulls) for row in group]

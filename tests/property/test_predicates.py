@@ -21,14 +21,24 @@ from tests.strategies import tables, to_arrow
     constants=st.sampled_from([None, 0.3, 0.0]),
 )
 def test_space(table, cross, single_row, order_strings, overlap, constants):
-    options = SpaceOptions(cross=cross, single_row=single_row, order_strings=order_strings, overlap=overlap, constants=constants)
+    options = SpaceOptions(
+        cross=cross, single_row=single_row, order_strings=order_strings, overlap=overlap, constants=constants
+    )
     with encode(open_source(to_arrow(table))) as relation:
         literals = (
-            {name: _literals(RelationStatistics(relation), name, constants) for name in table.values} if constants is not None else None
+            {name: _literals(RelationStatistics(relation), name, constants) for name in table.values}
+            if constants is not None
+            else None
         )
         for name, values in (literals or {}).items():
             assert all(table.values[name].count(v) >= constants * table.rows for v in values)
         expected = naive.predicate_space(
-            table.values, table.types, cross=cross, overlap=overlap, order_strings=order_strings, single_row=single_row, constants=literals
+            table.values,
+            table.types,
+            cross=cross,
+            overlap=overlap,
+            order_strings=order_strings,
+            single_row=single_row,
+            constants=literals,
         )
         assert set(predicate_space(RelationStatistics(relation), options)) == set(expected)

@@ -22,14 +22,18 @@ def check(result, chosen, new, old, nulls):
     columns = result.partners.schema.field("values").type
     named = {}
     for partner in result.partners.to_pylist():
-        named.setdefault((partner["row"], partner["rule"]), []).append((partner["new"], tuple(partner["values"].values())))
+        named.setdefault((partner["row"], partner["rule"]), []).append(
+            (partner["new"], tuple(partner["values"].values()))
+        )
     names = [columns.field(i).name for i in range(columns.num_fields)]
     places = {True: range(old.rows, old.rows + inside.rows), False: range(old.rows)}
     for row, broken in expected.items():
         single = {name: [*both[name], new.values[name][row]] for name in both}
         last = old.rows + inside.rows
         for rule in broken:
-            partners = {place for pair in naive.violations(chosen[rule], single, nulls) if last in pair for place in pair} - {last}
+            partners = {
+                place for pair in naive.violations(chosen[rule], single, nulls) if last in pair for place in pair
+            } - {last}
             told = named.pop((row, rule), [])
             assert len(told) == min(PARTNERS, len(partners))
             for is_new, values in told:
@@ -50,7 +54,9 @@ def test_rows_that_stay_out(monkeypatch, data, table, nulls, few):
     new, old = split(data, table)
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=3))
     columns = list(dict.fromkeys(c for rule in chosen for c in rule.columns))
-    engine = open_against(open_source(to_arrow(new)), open_source(to_arrow(old)), nulls, columns=columns, engine="local")
+    engine = open_against(
+        open_source(to_arrow(new)), open_source(to_arrow(old)), nulls, columns=columns, engine="local"
+    )
     check(refused(engine, [bind(rule, engine.types) for rule in chosen]), chosen, new, old, nulls)
     engine.close()
 

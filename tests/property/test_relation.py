@@ -27,7 +27,11 @@ def plain(value):
 def test_encoding_keeps_values_and_order(table, cut, threads, shuffled):
     arrow = to_arrow(table)
     if shuffled:  # columns as dictionaries in the order of the library that made them
-        arrow = pa.table([c.dictionary_encode() for c in arrow.columns], names=arrow.column_names) if arrow.num_columns else arrow
+        arrow = (
+            pa.table([c.dictionary_encode() for c in arrow.columns], names=arrow.column_names)
+            if arrow.num_columns
+            else arrow
+        )
     source = FileSource("table", arrow.schema, tuple(memory_splits(arrow, rows=cut)))
     with encode(source, workers=DriverThreads(threads)) as relation:
         assert relation.rows == naive.row_count(table.values)
@@ -48,7 +52,9 @@ def test_a_partition_is_encoded_alike_sorted_or_hashed(table, first_rows):
         relation = MemoryRelation.of(pa.concat_tables([to_arrow(table), to_arrow(table)]))
     for name, values in table.values.items():
         assert relation.codes(name).tolist() == 2 * naive.ranks(values)
-    assert relation.decode().to_pydict() == {name: 2 * [plain(v) for v in values] for name, values in table.values.items()}
+    assert relation.decode().to_pydict() == {
+        name: 2 * [plain(v) for v in values] for name, values in table.values.items()
+    }
 
 
 @given(table=tables(max_columns=3))

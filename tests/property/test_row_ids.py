@@ -20,7 +20,10 @@ ID = ["row id, part 1", "row id.part 2"]
 def with_ids(table, data):
     """The table with two more columns whose values together are unique, and for each row its id."""
     many = st.lists(
-        st.tuples(st.integers(0, 2), st.sampled_from(["", "x", "é", "10", "9"])), unique=True, min_size=table.rows, max_size=table.rows
+        st.tuples(st.integers(0, 2), st.sampled_from(["", "x", "é", "10", "9"])),
+        unique=True,
+        min_size=table.rows,
+        max_size=table.rows,
     )
     ids = data.draw(many)
     arrow = to_arrow(table)
@@ -39,7 +42,12 @@ def test_rows_go_by_their_ids(data, table, nulls):
         pair
         for batch in result.pairs("R1")
         for pair in zip(
-            *(row_names(batch.column(c)) for c in range(batch.num_columns) if batch.schema.names[c] in ("s_row", "t_row")), strict=True
+            *(
+                row_names(batch.column(c))
+                for c in range(batch.num_columns)
+                if batch.schema.names[c] in ("s_row", "t_row")
+            ),
+            strict=True,
         )
     ]
     assert sorted(tuple(pair) for pair in found) == expected
@@ -91,7 +99,9 @@ def test_whether_ids_are_unique(ids):
 
 def test_discovery_leaves_out_what_only_names_rows():
     table = pa.table({"id": [1, 2, 3, 4], "a": [1, 1, 2, 2], "b": ["x", "y", "x", "y"], "c": [5, 6, 5, 6]})
-    assert "key (a, b)" in {str(found.rule) for found in rowlaw.discover(table, kinds=["key"], row_id=["a", "b"], progress=False)}
+    assert "key (a, b)" in {
+        str(found.rule) for found in rowlaw.discover(table, kinds=["key"], row_id=["a", "b"], progress=False)
+    }
     assert all("id" not in found.rule.columns for found in rowlaw.discover(table, row_id="id", progress=False))
 
 

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from rowlaw.rules import Column, Constant, Denial, Op, Predicate, canonical, implies, is_trivial, minimal
 
-COMPARE = {Op.EQ: operator.eq, Op.NE: operator.ne, Op.LT: operator.lt, Op.LE: operator.le, Op.GT: operator.gt, Op.GE: operator.ge}
+COMPARE = {
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
 COLUMNS = [Column(row, name) for row in "st" for name in "ab"]
 LITERALS = [Constant(2), Constant(4)]
 
@@ -31,12 +38,16 @@ def _satisfied(denial, assignment):
     return all(COMPARE[p.op](_value(p.left, assignment), _value(p.right, assignment)) for p in denial.predicates)
 
 
-# Quarters from 1 to 5 leave room for three different values below, between and above the literals 2 and 4: as good as a dense order.
+# Quarters from 1 to 5 leave room for three different values below, between and above the literals 2 and 4: as good as a
+# dense order.
 DENSE = [n / 4 for n in range(4, 21)]
 
 
 def _satisfiable(denial, domain):
-    return any(_satisfied(denial, dict(zip(COLUMNS, values, strict=True))) for values in itertools.product(domain, repeat=len(COLUMNS)))
+    return any(
+        _satisfied(denial, dict(zip(COLUMNS, values, strict=True)))
+        for values in itertools.product(domain, repeat=len(COLUMNS))
+    )
 
 
 @given(_denials(COLUMNS))
@@ -48,7 +59,9 @@ def test_trivial_is_unsatisfiable(denial):
 @given(_denials(COLUMNS[:3], LITERALS))
 @settings(max_examples=300, deadline=None)
 def test_trivial_is_unsatisfiable_with_literals(denial):
-    found = any(_satisfied(denial, dict(zip(COLUMNS[:3], values, strict=True))) for values in itertools.product(DENSE, repeat=3))
+    found = any(
+        _satisfied(denial, dict(zip(COLUMNS[:3], values, strict=True))) for values in itertools.product(DENSE, repeat=3)
+    )
     assert is_trivial(denial) == (not found)
 
 
@@ -57,7 +70,9 @@ def _violated(denial, table, nulls_equal):
 
     def holds(p, i, j):
         cells = {"s": table[i], "t": table[j]}
-        left, right = (o.value if isinstance(o, Constant) else cells[o.row]["ab".index(o.name)] for o in (p.left, p.right))
+        left, right = (
+            o.value if isinstance(o, Constant) else cells[o.row]["ab".index(o.name)] for o in (p.left, p.right)
+        )
         if not nulls_equal and (left is None or right is None):
             return False
         return COMPARE[p.op](-1 if left is None else left, -1 if right is None else right)
@@ -66,7 +81,12 @@ def _violated(denial, table, nulls_equal):
     return any(all(holds(p, i, j) for p in denial.predicates) for i, j in pairs)
 
 
-@given(_denials(COLUMNS, LITERALS, most=3), _denials(COLUMNS, LITERALS, most=4), st.randoms(use_true_random=False), st.booleans())
+@given(
+    _denials(COLUMNS, LITERALS, most=3),
+    _denials(COLUMNS, LITERALS, most=4),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
 @settings(max_examples=400, deadline=None)
 def test_what_is_implied_holds_where_the_other_holds(a, b, source, nulls_equal):
     # strengthen a into b half of the time, or implication would hardly ever be met
@@ -90,7 +110,9 @@ def test_adding_and_strengthening_is_always_recognised():
     everything = [Predicate(x, op, y) for x in COLUMNS for y in COLUMNS if x != y for op in Op]
     for _ in range(500):
         a = Denial(tuple(source.sample(everything, 2)))
-        stronger = tuple(Predicate(p.left, source.choice([op for op in Op if op.implies(p.op)]), p.right) for p in a.predicates)
+        stronger = tuple(
+            Predicate(p.left, source.choice([op for op in Op if op.implies(p.op)]), p.right) for p in a.predicates
+        )
         b = Denial((*stronger, source.choice(everything)))
         assert implies(a, b)
         assert implies(a, b.exchanged)

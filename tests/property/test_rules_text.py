@@ -38,11 +38,54 @@ from rowlaw.rules import (
 from tests.strategies import PATTERNS
 
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-ODD = ["1", "01", "", " ", "a b", "a.b", "a`b", "``", "'", '"', "a\nb", "\r", "\t", "#", "# x", "😀", "and", "NOT", "null", "Date"]
-ODD += ["s", "t", "t'", "s.a", "-", "->", "~", "{a}: b", "a: b", "naïve", "名前", "ﬁ", "\u212a", "\u2028", "\ufeff", "\x00", "\x85"]
+ODD = [
+    "1",
+    "01",
+    "",
+    " ",
+    "a b",
+    "a.b",
+    "a`b",
+    "``",
+    "'",
+    '"',
+    "a\nb",
+    "\r",
+    "\t",
+    "#",
+    "# x",
+    "😀",
+    "and",
+    "NOT",
+    "null",
+    "Date",
+]
+ODD += [
+    "s",
+    "t",
+    "t'",
+    "s.a",
+    "-",
+    "->",
+    "~",
+    "{a}: b",
+    "a: b",
+    "naïve",
+    "名前",
+    "ﬁ",
+    "\u212a",
+    "\u2028",
+    "\ufeff",
+    "\x00",
+    "\x85",
+]
 ODD += ["\\", "${x}", "yes", "1e5", "*a", "&a", "%", "@"]
 NAMES = st.sampled_from(["a", "b", "zip_code"]) | st.sampled_from(ODD) | UNICODE
-NUMBERS = st.integers() | st.decimals(allow_nan=False, allow_infinity=False, places=5) | st.floats(allow_nan=False, allow_infinity=False)
+NUMBERS = (
+    st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False, places=5)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 LITERALS = st.one_of(
     st.booleans(),
     NUMBERS,
@@ -54,12 +97,20 @@ LITERALS = st.one_of(
 COLUMNS = st.builds(Column, st.sampled_from("st"), NAMES)
 CONDITIONS = st.one_of(
     st.just(IsNull()),
-    st.lists(LITERALS, min_size=1, max_size=3).filter(lambda v: len({c.type for c in v}) == 1).map(lambda v: OneOf(tuple(v))),
-    st.tuples(LITERALS, LITERALS).filter(lambda v: v[0].type == v[1].type).map(lambda v: Range(*sorted(v, key=lambda c: c.value))),
+    st.lists(LITERALS, min_size=1, max_size=3)
+    .filter(lambda v: len({c.type for c in v}) == 1)
+    .map(lambda v: OneOf(tuple(v))),
+    st.tuples(LITERALS, LITERALS)
+    .filter(lambda v: v[0].type == v[1].type)
+    .map(lambda v: Range(*sorted(v, key=lambda c: c.value))),
     st.sampled_from([*PATTERNS, "it's", "[']"]).map(Matches),
 )
 TESTS = st.tuples(COLUMNS, st.sampled_from([Op.EQ, Op.NE]), CONDITIONS).map(lambda p: Predicate(*p))
-COMPARISONS = st.tuples(COLUMNS, st.sampled_from(Op), COLUMNS | LITERALS).filter(lambda p: p[0] != p[2]).map(lambda p: Predicate(*p))
+COMPARISONS = (
+    st.tuples(COLUMNS, st.sampled_from(Op), COLUMNS | LITERALS)
+    .filter(lambda p: p[0] != p[2])
+    .map(lambda p: Predicate(*p))
+)
 PREDICATES = COMPARISONS | COMPARISONS | TESTS
 LISTS = st.lists(NAMES, max_size=4).map(tuple)
 SORTS = st.lists(st.builds(SortColumn, NAMES, st.booleans()), max_size=3).map(tuple)
@@ -103,7 +154,9 @@ def test_every_rule_has_a_sentence_and_a_query(rule):
 @given(RULES, st.data())
 @settings(max_examples=200, deadline=None)
 def test_bind_accepts_or_says_why(rule, data):
-    types = {name: data.draw(st.sampled_from(["number", "text", "boolean", "date", "timestamp"])) for name in rule.columns}
+    types = {
+        name: data.draw(st.sampled_from(["number", "text", "boolean", "date", "timestamp"])) for name in rule.columns
+    }
     try:
         bound = bind(rule, types)
     except RowlawError as error:
@@ -122,7 +175,12 @@ IDS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size
 IDS |= st.sampled_from(["yes", "1", "~", "a b", "'", "R1", "# x", "=", "<<"])
 SHARES = st.floats(0, 1)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False) | UNICODE | st.sampled_from(ODD),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False)
+    | UNICODE
+    | st.sampled_from(ODD),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(IDS, inner, max_size=3),
     max_leaves=6,
 )
@@ -178,9 +236,51 @@ SEEDS = [
     "od {country}: population ~ density desc",
     "od [year asc, week desc] -> [quarter asc]",
 ]
-PIECES = ["not", "(", ")", "s.", "t.", "t'.", "and", "&", "∧", "=", "!=", "<<", "'", "`", '"', "#", "\n", " ", ",", "key", "fd", "od"]
+PIECES = [
+    "not",
+    "(",
+    ")",
+    "s.",
+    "t.",
+    "t'.",
+    "and",
+    "&",
+    "∧",
+    "=",
+    "!=",
+    "<<",
+    "'",
+    "`",
+    '"',
+    "#",
+    "\n",
+    " ",
+    ",",
+    "key",
+    "fd",
+    "od",
+]
 PIECES += ["{", "}", "[", "]"]
-PIECES += [":", "~", "->", "date", "null", "true", "1", "-1.5", "1e9999999", "a", "é", "\x00", "\ud800", "desc", ".", "-", "9" * 50, "≤"]
+PIECES += [
+    ":",
+    "~",
+    "->",
+    "date",
+    "null",
+    "true",
+    "1",
+    "-1.5",
+    "1e9999999",
+    "a",
+    "é",
+    "\x00",
+    "\ud800",
+    "desc",
+    ".",
+    "-",
+    "9" * 50,
+    "≤",
+]
 
 
 def _mutated(random):
@@ -223,7 +323,9 @@ def test_any_file_ends_in_rules_or_an_error(data):
             assert "a.yaml" in str(error)  # noqa: PT017
 
 
-@pytest.mark.parametrize("value", [dt.date(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999), dt.datetime(1, 1, 1)])
+@pytest.mark.parametrize(
+    "value", [dt.date(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999), dt.datetime(1, 1, 1)]
+)
 def test_the_ends_of_time(value):
     rule = Denial((Predicate(Column("s", "a"), Op.LT, Constant(value)),))
     assert parse(str(rule)) == rule

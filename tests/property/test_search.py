@@ -27,7 +27,9 @@ from rowlaw.stopping import NEVER
 def brute(edges, vertices, forbidden=()):
     """All subsets, one by one."""
     hits = [s for s in range(1 << vertices) if all(s & e for e in edges)]
-    minimal = [s for s in hits if not any(s >> v & 1 and all(s & ~(1 << v) & e for e in edges) for v in range(vertices))]
+    minimal = [
+        s for s in hits if not any(s >> v & 1 and all(s & ~(1 << v) & e for e in edges) for v in range(vertices))
+    ]
     return sorted(s for s in minimal if not any(s & f == f for f in forbidden))
 
 
@@ -84,7 +86,8 @@ def loose(draw, max_vertices=8, max_edges=12):
 
 @st.composite
 def evidence(draw, max_columns=5, max_edges=30, nulls=True):
-    """Edges with one vertex for each column (or, unknown, all of it), columns being forbidden; its symmetry; closed under it."""
+    """Edges with one vertex for each column (or, unknown, all of it), columns being forbidden; its symmetry; closed
+    under it."""
     sizes = draw(st.lists(st.sampled_from([2, 3, 3]), min_size=1, max_size=max_columns))
     starts = [sum(sizes[:c]) for c in range(len(sizes))]
     exchange = np.arange(sum(sizes))
@@ -176,7 +179,8 @@ def test_many_vertices(data, vertices, threads):
     edges = [sum(1 << v for v in e) for e in data.draw(st.lists(some, max_size=5))]
     edges = [e for e in edges if e.bit_count() < 12] + [e for e in edges if e.bit_count() >= 12][:2]
     forbidden = [
-        sum(1 << v for v in f) for f in data.draw(st.lists(st.sets(st.integers(0, vertices - 1), min_size=1, max_size=3), max_size=3))
+        sum(1 << v for v in f)
+        for f in data.draw(st.lists(st.sets(st.integers(0, vertices - 1), min_size=1, max_size=3), max_size=3))
     ]
     found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert found.complete
@@ -203,7 +207,8 @@ def test_branches_with_symmetry(problem, many):
 @given(st.data(), st.sampled_from([9, 70]))
 def test_branches_of_many_vertices(data, many):
     edges = [
-        sum(1 << v for v in e) for e in data.draw(st.lists(st.sets(st.integers(0, 99), min_size=1, max_size=8), min_size=1, max_size=5))
+        sum(1 << v for v in e)
+        for e in data.draw(st.lists(st.sets(st.integers(0, 99), min_size=1, max_size=8), min_size=1, max_size=5))
     ]
     graph = graph_of(edges, 100)
     found = np.concatenate([search_branch(graph, branch).sets for branch in branches(graph, many)])
@@ -224,10 +229,15 @@ def test_refine_equals_a_new_search(data, problem, restart, wide):
 
 
 @given(
-    seed=st.integers(0, 2**32 - 1), edges=st.integers(2, 300), gap=st.sampled_from([0, 50]), forced=st.sampled_from([0, 20]), data=st.data()
+    seed=st.integers(0, 2**32 - 1),
+    edges=st.integers(2, 300),
+    gap=st.sampled_from([0, 50]),
+    forced=st.sampled_from([0, 20]),
+    data=st.data(),
 )
 def test_refine_many_edges(seed, edges, gap, forced, data):
-    """Bitmaps of several words, sets of several words (``gap``) and of many vertices (``forced``); the same without bitmaps."""
+    """Bitmaps of several words, sets of several words (``gap``) and of many vertices (``forced``); the same without
+    bitmaps."""
     rng = np.random.default_rng(seed)
     slots, first = 6, gap + forced
     some = {sum(1 << first + 3 * slot + int(rng.integers(3)) for slot in range(slots)) for _ in range(edges)}
@@ -245,11 +255,19 @@ def test_refine_many_edges(seed, edges, gap, forced, data):
         assert as_bits(found) == expected
 
 
-@given(seed=st.integers(0, 2**32 - 1), words=st.integers(1, 2), edges=st.integers(0, 1500), most=st.sampled_from([5, 10_000]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    words=st.integers(1, 2),
+    edges=st.integers(0, 1500),
+    most=st.sampled_from([5, 10_000]),
+)
 def test_missing(seed, words, edges, most):
     """By bitmaps, of several blocks, and one by one."""
     rng = np.random.default_rng(seed)
-    lines, sets = (rng.integers(0, 1 << 63, (n, words), np.uint64) & rng.integers(0, 1 << 63, (n, words), np.uint64) for n in (edges, 200))
+    lines, sets = (
+        rng.integers(0, 1 << 63, (n, words), np.uint64) & rng.integers(0, 1 << 63, (n, words), np.uint64)
+        for n in (edges, 200)
+    )
     lines[:, -1] |= np.uint64(1) << np.uint64(63)  # so that some hit them all
     sets[::3, -1] |= np.uint64(1) << np.uint64(63)
     sets[1::3] &= rng.integers(0, 1 << 63, (len(sets[1::3]), words), np.uint64) & np.uint64(0xFF)

@@ -1,4 +1,5 @@
-"""Whatever comes and goes, and wherever the process is killed: the rules of a state are those of its rows, found from scratch."""
+"""Whatever comes and goes, and wherever the process is killed: the rules of a state are those of its rows, found from
+scratch."""
 
 import shutil
 import tempfile
@@ -8,7 +9,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from rowlaw.discovery import discover
 from rowlaw.engine.local.statistics import RelationStatistics
@@ -41,7 +49,9 @@ VALUES = {
     "b": st.one_of(st.integers(0, 3), st.integers(0, 3), st.none()),
     "c": st.one_of(st.sampled_from("xyz"), st.none(), st.text("xy", max_size=3)),
     # ever smaller ones: they all want labels in one gap
-    "d": st.one_of(st.sampled_from([0.0, 0.5, 1.0, float("nan")]), st.integers(1, 60).map(lambda k: 0.5**k), st.floats(-2, 2)),
+    "d": st.one_of(
+        st.sampled_from([0.0, 0.5, 1.0, float("nan")]), st.integers(1, 60).map(lambda k: 0.5**k), st.floats(-2, 2)
+    ),
 }
 COLUMNS |= dict.fromkeys(WIDE, pa.int64())
 VALUES |= {name: st.one_of(st.integers(0, 1 + i % 3), st.none()) for i, name in enumerate(WIDE)}
@@ -112,13 +122,19 @@ class States(RuleBasedStateMachine):
         fields = [("id", pa.int64())] if self.named else []
         fields += [(c, COLUMNS[c]) for c in self.columns]
         values = [pa.array(list(rows), pa.int64())] if self.named else []
-        values += [pa.array([row[i] for row in rows.values()], COLUMNS[c], from_pandas=False) for i, c in enumerate(self.columns)]
+        values += [
+            pa.array([row[i] for row in rows.values()], COLUMNS[c], from_pandas=False)
+            for i, c in enumerate(self.columns)
+        ]
         return pa.Table.from_arrays(values, schema=pa.schema(fields))
 
     def batch(self, coming, going):
         """Apply a batch and say so in the list; both are remembered, to be applied again."""
         self.batches += 1
-        inserts, deletes = self.arrow(coming) if coming is not None else None, self.arrow(going) if going is not None else None
+        inserts, deletes = (
+            self.arrow(coming) if coming is not None else None,
+            self.arrow(going) if going is not None else None,
+        )
         self.last = (inserts, deletes, f"batch {self.batches}")
         change = self.laws.apply(inserts, deletes, batch_id=self.last[2])
         assert (change.inserted, change.deleted, change.repeated) == (len(coming or ()), len(going or ()), False)
@@ -206,7 +222,9 @@ class States(RuleBasedStateMachine):
             assert set(found) == {canonical(d) for d in naive.minimal_denials(values, self.space, self.nulls)}
         else:
             row_id = "id" if self.named else None
-            fresh = discover(self.arrow(self.rows), kinds=self.kinds, nulls=self.nulls, cross=False, row_id=row_id, progress=False)
+            fresh = discover(
+                self.arrow(self.rows), kinds=self.kinds, nulls=self.nulls, cross=False, row_id=row_id, progress=False
+            )
             assert set(found) == {_one(r.rule) for r in fresh}
         if "key" in self.kinds and self.kept_rules is None:
             keys = naive.minimal_keys(values, self.nulls)
@@ -240,13 +258,17 @@ class SlowStates(States):
 
 
 class AllStates(States):
-    choices = st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(lambda kinds: tuple(k for k in KINDS if k in kinds))
+    choices = st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(
+        lambda kinds: tuple(k for k in KINDS if k in kinds)
+    )
 
 
 class CrossStates(States):
     """Comparisons across columns, within a row and with literals."""
 
-    spaces = st.fixed_dictionaries({"overlap": st.just(0.0), "single_row": st.booleans(), "constants": st.sampled_from([None, 0.4])})
+    spaces = st.fixed_dictionaries(
+        {"overlap": st.just(0.0), "single_row": st.booleans(), "constants": st.sampled_from([None, 0.4])}
+    )
     column_lists = st.lists(st.sampled_from("abd"), min_size=2, max_size=2, unique=True)
     most_rows = 4
 

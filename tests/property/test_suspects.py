@@ -38,9 +38,16 @@ CODES = st.sampled_from([0, 0, 0, 1, 1, 2, None])  # some values are frequent: g
 @given(data=st.data(), rows=st.integers(0, 24), nulls=nulls())
 def test_suspects_in_large_groups(data, rows, nulls):
     values = {name: data.draw(st.lists(CODES, min_size=rows, max_size=rows)) for name in "abc"}
-    rules = {FunctionalDependency((left,), right): data.draw(st.booleans()) for left in "abc" for right in "abc" if left != right}
+    rules = {
+        FunctionalDependency((left,), right): data.draw(st.booleans())
+        for left in "abc"
+        for right in "abc"
+        if left != right
+    }
     rules[FunctionalDependency((), "a")] = False
-    found = agree(pa.table({name: pa.array(column, pa.int64()) for name, column in values.items()}), values, rules, nulls)
+    found = agree(
+        pa.table({name: pa.array(column, pa.int64()) for name, column in values.items()}), values, rules, nulls
+    )
     for cell in found:
         code = values[cell["column"]][cell["row"]]
         assert cell["value"] == (None if code is None else str(code)) != cell["usual"]

@@ -1,4 +1,5 @@
-"""A growing table holds the rows it should, in the order of their values, whatever comes and goes, in memory and from its files."""
+"""A growing table holds the rows it should, in the order of their values, whatever comes and goes, in memory and from
+its files."""
 
 import tempfile
 from pathlib import Path
@@ -31,7 +32,9 @@ def check(grown, table, rows):
     grown._check()
     assert np.flatnonzero(grown.alive).tolist() == sorted(rows)
     for name, values in table.values.items():
-        assert grown.values(name, grown.labels(name)[sorted(rows)]).to_pylist() == [plain(values[rows[r]]) for r in sorted(rows)]
+        assert grown.values(name, grown.labels(name)[sorted(rows)]).to_pylist() == [
+            plain(values[rows[r]]) for r in sorted(rows)
+        ]
     for left in table.values:
         for right in table.values:
             if grown.comparable(left, right):
@@ -72,7 +75,8 @@ def test_dictionaries_of_few_labels(batches, spare):
 @settings(max_examples=100)
 @given(data=st.data(), table=tables(max_rows=14, max_columns=4), together=st.booleans(), tight=st.booleans())
 def test_batches(data, table, together, tight):
-    """All rows come in batches, some go again; ``tight``: with as few labels as will do, so that they are given out anew often."""
+    """All rows come in batches, some go again; ``tight``: with as few labels as will do, so that they are given out
+    anew often."""
     most = max(len({plain(v) for name in names for v in table.values[name]} - {None}) for names in scales_of(table))
     saved, dictionary.LABELS = dictionary.LABELS, 2 * most + 2 if tight else dictionary.LABELS
     try:

@@ -1,4 +1,5 @@
-"""Texts of moments: a type that is given accepts what inference accepts, and both give the instants that Python reads."""
+"""Texts of moments: a type that is given accepts what inference accepts, and both give the instants that Python
+reads."""
 
 import datetime as dt
 import subprocess
@@ -16,11 +17,13 @@ from rowlaw.source.infer import typed
 from rowlaw.storage.batch import read_batch
 
 WANTED = pa.timestamp("us")
+ROWLAW = Path(sys.executable).with_name("rowlaw")
 
 
 @st.composite
 def texts(draw, zoned):
-    """A moment as text and as Python reads it: with or without seconds and parts of them, in one of the spellings of a zone."""
+    """A moment as text and as Python reads it: with or without seconds and parts of them, in one of the spellings of a
+    zone."""
     moment = draw(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))
     digits = draw(st.integers(0, 6))
     kept = moment.replace(microsecond=moment.microsecond // 10 ** (6 - digits) * 10 ** (6 - digits))
@@ -49,7 +52,9 @@ def test_given_and_inferred_types_agree(data, zoned, null):
     assert inferred.to_pylist() == given_type.to_pylist() == expected
 
 
-@pytest.mark.parametrize("values", [["2023-12-31T10:00:00Z", "2023-12-31T10:00:00"], ["2023-12-31 10:00", "2023-12-31 10:00+01"]])
+@pytest.mark.parametrize(
+    "values", [["2023-12-31T10:00:00Z", "2023-12-31T10:00:00"], ["2023-12-31 10:00", "2023-12-31 10:00+01"]]
+)
 def test_moments_with_and_without_a_zone_do_not_mix(values):
     assert typed(pa.array(values)).type == pa.large_string()
     with pytest.raises(RowlawError, match="BAD_VALUE") as raised:
@@ -74,7 +79,7 @@ def test_command(tmp_path):
     ways = []
     for types in ([], ["--types", "ts=timestamp"]):
         shown = subprocess.run(
-            [Path(sys.executable).with_name("rowlaw"), "check", "t.csv", "--rule", "key (ts)", "--format", "csv", "--quiet", *types],
+            [ROWLAW, "check", "t.csv", "--rule", "key (ts)", "--format", "csv", "--quiet", *types],
             capture_output=True, text=True, check=False, cwd=tmp_path, timeout=250,
         )  # fmt: skip
         assert shown.returncode == 1, shown.stderr

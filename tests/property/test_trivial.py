@@ -27,7 +27,11 @@ def test_trivial_sets(table, single_row, constants, data):
         if not atoms.weak or not atoms.predicates:
             return
         # one slot is never chosen as a whole: that would be a contradiction which the search forbids
-        chosen = data.draw(st.lists(st.lists(st.integers(0, len(atoms.predicates) - 1), min_size=1, max_size=6), min_size=1, max_size=8))
+        chosen = data.draw(
+            st.lists(
+                st.lists(st.integers(0, len(atoms.predicates) - 1), min_size=1, max_size=6), min_size=1, max_size=8
+            )
+        )
         sets = atoms.pack(chosen)
         sets = sets[(atoms.accepted(sets) != 0).all(axis=1)]
         assert trivial_sets(atoms, sets).tolist() == [is_trivial(d) for d in atoms.denials(sets)] if len(sets) else True

@@ -1,4 +1,5 @@
-"""Rules that follow a table equal rules discovered from scratch, after every batch of any sequence; and every index passes its check."""
+"""Rules that follow a table equal rules discovered from scratch, after every batch of any sequence; and every index
+passes its check."""
 
 from contextlib import contextmanager
 from itertools import combinations
@@ -68,10 +69,17 @@ def grown(table, **choices):
 
 @st.composite
 def histories(draw, max_rows=10, max_columns=3, types=("integer", "text"), steps=4):
-    """A table cut into a start and batches: (table, rows at the start, [(rows that come, numbers of living rows that go)])."""
+    """A table cut into a start and batches: (table, rows at the start, [(rows that come, numbers of living rows that
+    go)])."""
     table = draw(tables(min_rows=2, max_rows=max_rows, max_columns=max_columns, types=types))
     at = draw(st.integers(0, table.rows - 1))
-    return table, at, draw(st.lists(st.tuples(st.integers(0, 4), st.lists(st.integers(0, 50), max_size=2)), min_size=1, max_size=steps))
+    return (
+        table,
+        at,
+        draw(
+            st.lists(st.tuples(st.integers(0, 4), st.lists(st.integers(0, 50), max_size=2)), min_size=1, max_size=steps)
+        ),
+    )
 
 
 def play(table, at, batches, start, follow):
@@ -94,8 +102,9 @@ def play(table, at, batches, start, follow):
 
 @contextmanager
 def ways(way):
-    """``keys``, ``kinds``, ``chains``: these indexes are taken whatever they cost, so that few rows see them too. ``threads``: keys and
-    kinds, looked at in threads. ``across``: equalities across columns; ``asked``: no index serves anything, and the engine is asked."""
+    """``keys``, ``kinds``, ``chains``: these indexes are taken whatever they cost, so that few rows see them too.
+    ``threads``: keys and kinds, looked at in threads. ``across``: equalities across columns; ``asked``: no index serves
+    anything, and the engine is asked."""
     saved = (
         prover.PAIR,
         prover.MAX_TUPLE_INDEXES,
@@ -199,11 +208,20 @@ def test_across_columns(way, history, nulls, together, single_row):
 @given(history=histories(max_rows=6, max_columns=2), nulls=nulls(), way=st.sampled_from(["counted", "kinds"]))
 def test_literals(history, nulls, way):
     with ways(way):
-        follows(history, UpkeepOptions(("dc",), nulls, 0.0, SpaceOptions(cross=False, constants=0.4)), denials_expected(nulls))
+        follows(
+            history,
+            UpkeepOptions(("dc",), nulls, 0.0, SpaceOptions(cross=False, constants=0.4)),
+            denials_expected(nulls),
+        )
 
 
 @settings(max_examples=30)
-@given(history=histories(), nulls=nulls(), way=st.sampled_from(["counted", "kinds"]), chosen=st.sampled_from(["=", "< >", "<= >="]))
+@given(
+    history=histories(),
+    nulls=nulls(),
+    way=st.sampled_from(["counted", "kinds"]),
+    chosen=st.sampled_from(["=", "< >", "<= >="]),
+)
 def test_restricted_operators(history, nulls, way, chosen):
     space = SpaceOptions(cross=False, operators={name: operators(chosen) for name in history[0].columns})
     with ways(way):
@@ -211,7 +229,12 @@ def test_restricted_operators(history, nulls, way, chosen):
 
 
 @settings(max_examples=30)
-@given(data=st.data(), history=histories(max_rows=6, max_columns=3), nulls=nulls(), way=st.sampled_from(["counted", "keys", "kinds"]))
+@given(
+    data=st.data(),
+    history=histories(max_rows=6, max_columns=3),
+    nulls=nulls(),
+    way=st.sampled_from(["counted", "keys", "kinds"]),
+)
 def test_given_predicates(data, history, nulls, way):
     space = SpaceOptions.of(predicates=data.draw(st.lists(predicates(history[0]), min_size=1, max_size=6)))
     with ways(way):
@@ -276,7 +299,9 @@ def test_uniques(history, nulls, quota):
         made[0]._check(np.asarray(growing.alive))
         assert {Key(names) for names in made[0].minimal} == naive.minimal_keys(table.values, nulls, vacuous=True)
         columns = list(table.values)
-        non_unique = [set(c) for size in range(len(columns) + 1) for c in combinations(columns, size) if _repeats(c, table, nulls)]
+        non_unique = [
+            set(c) for size in range(len(columns) + 1) for c in combinations(columns, size) if _repeats(c, table, nulls)
+        ]
         assert {frozenset(names) for names in made[0].maximal_non} == {
             frozenset(c) for c in non_unique if not any(c < d for d in non_unique)
         }

@@ -41,8 +41,17 @@ def test_exactly_the_comparisons_that_hold_and_that_chance_would_break(table, nu
         said = {frozenset(law.columns) for law in laws}
         for a in types:
             for b in types:
-                law = Denial.canonical((Predicate(Column("s", a), Op.GT, Column("s", b)),)) if a != b and types[a] == types[b] else None
-                if law is None or chance or naive.count(law, table.values, nulls) or not naive.breakable(law, table.values, nulls):
+                law = (
+                    Denial.canonical((Predicate(Column("s", a), Op.GT, Column("s", b)),))
+                    if a != b and types[a] == types[b]
+                    else None
+                )
+                if (
+                    law is None
+                    or chance
+                    or naive.count(law, table.values, nulls)
+                    or not naive.breakable(law, table.values, nulls)
+                ):
                     continue
                 assert frozenset((a, b)) in said or len(types) > 2
     finally:
@@ -74,7 +83,11 @@ def test_the_law_that_people_know():
     rule = next(r for r in laws if str(r.rule) == "not (s.low > s.middle)")
     assert rule.kind == "dc"
     assert "Would catch" in rule.because
-    assert not [r for r in rowlaw.discover(table.select(["low", "high"]), all=True, progress=False) if r.rule.denials[0].arity == 1]
+    assert not [
+        r
+        for r in rowlaw.discover(table.select(["low", "high"]), all=True, progress=False)
+        if r.rule.denials[0].arity == 1
+    ]
 
 
 def test_all_rows_are_asked():

@@ -1,7 +1,7 @@
 """The session of the tests in this folder, and a way to run a script in a Python of its own.
 
-`spark` is one local session for all tests of the process, started by rowlaw itself. What concerns the start of a session, the environment
-or the end of a process is tested with `script`, which runs Python text in a fresh process.
+`spark` is one local session for all tests of the process, started by rowlaw itself. What concerns the start of a
+session, the environment or the end of a process is tested with `script`, which runs Python text in a fresh process.
 """
 
 import os
@@ -28,12 +28,20 @@ def spark():
 def script(tmp_path) -> Script:
     """Runs Python text as a file; `without` names variables of the environment to leave out, keywords set others."""
 
-    def run(text: str, *, without: tuple[str, ...] = (), command: tuple[str, ...] = (sys.executable,), **environment: str):
+    def run(
+        text: str, *, without: tuple[str, ...] = (), command: tuple[str, ...] = (sys.executable,), **environment: str
+    ):
         file = tmp_path / "script.py"
         file.write_text(textwrap.dedent(text))
         kept = {name: value for name, value in os.environ.items() if name not in without}
         return subprocess.run(
-            [*command, str(file)], env=kept | environment, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+            [*command, str(file)],
+            env=kept | environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
         )
 
     return run
@@ -65,5 +73,6 @@ NUMBA_JOB = """
 
 @pytest.fixture
 def numba_job() -> str:
-    """A script that reads a CSV file, squares a column with Numba in the workers, and prints what it saw as one JSON document."""
+    """A script that reads a CSV file, squares a column with Numba in the workers, and prints what it saw as one JSON
+    document."""
     return NUMBA_JOB

@@ -1,4 +1,5 @@
-"""New rows against an old table that Spark scans: the same answers as the definition gives, whichever engine answers in the end."""
+"""New rows against an old table that Spark scans: the same answers as the definition gives, whichever engine answers in
+the end."""
 
 import datetime as dt
 
@@ -22,7 +23,10 @@ from tests.property.test_refused import check
 from tests.spark.test_engine_equal import QUICK
 from tests.strategies import nulls, rules, tables, to_arrow
 
-SETTINGS = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
+SETTINGS = {
+    "suppress_health_check": [HealthCheck.function_scoped_fixture],
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate],
+}
 PEOPLE = "id int, zip string, city string, age int, pay double"
 
 
@@ -52,7 +56,9 @@ def test_counts_after_a_scan_by_spark(session, data, table, nulls):
     new, old = split(data, table)
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
     engine = opened(session, new, old, chosen, nulls, "local")
-    assert engine.counts(chosen) == [len(naive.violations_against(rule, new.values, old.values, nulls)) for rule in chosen]
+    assert engine.counts(chosen) == [
+        len(naive.violations_against(rule, new.values, old.values, nulls)) for rule in chosen
+    ]
     engine.close()
 
 
@@ -68,11 +74,17 @@ def test_rows_and_pairs_on_spark(session, monkeypatch, data, table, nulls, many)
     expected = naive.violations_against(rule, new.values, old.values, nulls)
     assert findings.counts[0].pairs == len(expected)
     pairs = [
-        tuple(("new" if r[flag] else "old", r[row]) for row, flag in (("s_row", "new_s"), ("t_row", "new_t")) if r[row] is not None)
+        tuple(
+            ("new" if r[flag] else "old", r[row])
+            for row, flag in (("s_row", "new_s"), ("t_row", "new_t"))
+            if r[row] is not None
+        )
         for r in findings.violations(0, "R").toArrow().to_pylist()
     ]
     assert sorted(pairs) == expected
-    involved = {("new" if r["new"] else "old", r["row"]): r["pairs"] for r in findings.rows(["R"]).toArrow().to_pylist()}
+    involved = {
+        ("new" if r["new"] else "old", r["row"]): r["pairs"] for r in findings.rows(["R"]).toArrow().to_pylist()
+    }
     assert involved == {row: sum(pair.count(row) for pair in expected) for pair in expected for row in pair}
     assert findings.counts[0].rows == sum(where == "new" for where, _ in involved)
     flagged = findings.flagged(["R"]).toArrow().to_pylist()
@@ -111,7 +123,9 @@ def assert_alike(result, row_id):
         assert ("07", 5001) in removal.first
         assert removal.exact == (removal.count == 1)  # else an upper bound
         assert result.clashes("R1").to_pylist()[0]["s_row"].keys() == {"zip", "id"}
-        pairs = result.violations("R2").where("new_s and not new_t").select("s_row.id", "t_row.zip").distinct().collect()
+        pairs = (
+            result.violations("R2").where("new_s and not new_t").select("s_row.id", "t_row.zip").distinct().collect()
+        )
         assert [tuple(pair) for pair in pairs] == [(5001, "07")]
     else:
         assert first in named
@@ -150,7 +164,9 @@ def test_a_column_of_another_type(spark):
         rowlaw.check(pa.table({"zip": ["1"]}), "key (zip)", against=pa.table({"zip": [1]}), progress=False)
     with pytest.raises(RowlawError, match="AGAINST_TYPE: .*'n': double, and the old table has int64"):
         rowlaw.check(pa.table({"n": [1.5]}), "key (n)", against=pa.table({"n": [1]}), progress=False)
-    assert rowlaw.check(pa.table({"n": [1.0, None]}), "key (n)", against=pa.table({"n": [1]}), progress=False).counts == {"R1": 2}
+    assert rowlaw.check(
+        pa.table({"n": [1.0, None]}), "key (n)", against=pa.table({"n": [1]}), progress=False
+    ).counts == {"R1": 2}
 
 
 def test_text_files_are_typed_together(tmp_path):
@@ -180,7 +196,9 @@ def test_timestamps_meet_whatever_the_time_zone(spark):
 
 
 @settings(max_examples=6, **SETTINGS)
-@given(data=st.data(), table=tables(min_columns=2, max_rows=7), nulls=nulls(), engine=st.sampled_from(["auto", "spark"]))
+@given(
+    data=st.data(), table=tables(min_columns=2, max_rows=7), nulls=nulls(), engine=st.sampled_from(["auto", "spark"])
+)
 def test_rows_that_stay_out_of_a_table_of_spark(session, data, table, nulls, engine):
     new, old = split(data, table)
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=2))

@@ -34,7 +34,10 @@ RULES = [
 def table():
     random = np.random.default_rng(1)
     n = 3_000
-    columns = {name: random.integers(0, size, n) for name, size in {"a": 40, "b": 40, "c": 3, "d": 9, "x": 1000, "y": 1000}.items()}
+    columns = {
+        name: random.integers(0, size, n)
+        for name, size in {"a": 40, "b": 40, "c": 3, "d": 9, "x": 1000, "y": 1000}.items()
+    }
     columns["a"][: n // 2] = 7  # skew: half of the rows in one group
     return pa.table({name: pa.array(values, mask=random.random(n) < 0.02) for name, values in columns.items()})
 
@@ -67,7 +70,9 @@ def test_who_does_the_work(spark, relation):
 
 def test_progress_of_a_spark_job(spark):
     heard = []
-    SparkTasks(spark).map(lambda _: __import__("time").sleep(0.7), [0] * 4, "sleep", lambda done, total: heard.append((done, total)))
+    SparkTasks(spark).map(
+        lambda _: __import__("time").sleep(0.7), [0] * 4, "sleep", lambda done, total: heard.append((done, total))
+    )
     assert heard
     assert all(0 <= done <= total == 4 for done, total in heard)
 
@@ -115,7 +120,9 @@ def test_rows_of_rules_that_hold_and_rules_that_do_not(spark):
 
 
 def test_spark_frame_in_violations_out(spark):
-    frame = spark.createDataFrame([("07030", "Hoboken"), ("07030", "Hobken"), (None, "x")], "`zip code` string, city string")
+    frame = spark.createDataFrame(
+        [("07030", "Hoboken"), ("07030", "Hobken"), (None, "x")], "`zip code` string, city string"
+    )
     result = rowlaw.check(frame, "fd (`zip code`) -> city")
     assert result.counts == {"R1": 2}
     assert sorted(r["s_city"] for r in result.violations("R1").collect()) == ["Hobken", "Hoboken"]

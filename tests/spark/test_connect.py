@@ -42,7 +42,11 @@ def server(tmp_path):
     command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[1]"]
     command += [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    environment = os.environ | {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = os.environ | {
+        "JAVA_HOME": str(find_java().home),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
     with open(tmp_path / "server.log", "w") as log:
         process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=log, stderr=log)
         try:
@@ -70,7 +74,9 @@ def test_a_table_of_the_servers_catalog(server, script, tmp_path):
 def test_nobody_answers(script):
     with socket.socket() as taken:  # bound, so that nobody else gets the port, and nobody listens
         taken.bind(("127.0.0.1", 0))
-        done = script(_command("discover", "people", "--master", f"sc://127.0.0.1:{taken.getsockname()[1]}", seconds=0.5))
+        done = script(
+            _command("discover", "people", "--master", f"sc://127.0.0.1:{taken.getsockname()[1]}", seconds=0.5)
+        )
     assert done.returncode == 3, done.stderr
     assert "SPARK_FAILED: Spark did not start: no Spark Connect server answers at sc://127.0.0.1:" in done.stderr
 
@@ -105,7 +111,8 @@ def answers(result):
 """
 
 
-# What managed platforms restrict: nothing is cached or checkpointed, ANSI mode is on, and there is the Connect API only.
+# What managed platforms restrict: nothing is cached or checkpointed, ANSI mode is on, and there is the Connect API
+# only.
 RESTRICTED = """
 import json
 import rowlaw, rowlaw.spark.session
@@ -181,7 +188,8 @@ def test_discovery_and_new_rows_against_old_ones(server, script, spark, tmp_path
 
 
 def test_a_guard_on_the_server(server, script, spark, tmp_path):
-    """The batches of a stream are taken by a Python process of the server, which remembers them in the folder of the history."""
+    """The batches of a stream are taken by a Python process of the server, which remembers them in the folder of the
+    history."""
     done = script(f"""
         exec({RESTRICTED!r})
         connected = connect({server!r})
@@ -190,11 +198,14 @@ def test_a_guard_on_the_server(server, script, spark, tmp_path):
         rows.where("id >= 15").coalesce(1).write.parquet("{tmp_path}/incoming")
         stream = connected.readStream.schema({PEOPLE_SCHEMA!r}).parquet("{tmp_path}/incoming")
         for _ in range(2):
-            query = rowlaw.watch(stream, history="{tmp_path}/history", guard={RULES[:2]!r}, quarantine="{tmp_path}/held",
+            query = rowlaw.watch(stream, history="{tmp_path}/history", guard={RULES[:2]!r},
+                                 quarantine="{tmp_path}/held",
                                  trigger={{"availableNow": True}})
             query.awaitTermination()
             assert query.exception() is None
     """)
     assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
     assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "held")).collect()) == [15, 16, 17, 18, 19, 33]
-    assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "history")).collect()) == [i for i in range(60) if i != 33]
+    assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "history")).collect()) == [
+        i for i in range(60) if i != 33
+    ]

@@ -1,4 +1,5 @@
-"""Counts stay exact beyond 64 bits: ten billion rows have 10^20 pairs. With ANSI mode on, a sum that does not fit would be an error."""
+"""Counts stay exact beyond 64 bits: ten billion rows have 10^20 pairs. With ANSI mode on, a sum that does not fit would
+be an error."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,12 @@ def test_the_whole_story(spark, tmp_path, monkeypatch, capsys):
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)
     assert "fd (origin, dest) -> distance: without 95 of 336,776 rows it would hold" in shown
-    for found in ("hour      16      clock, order", "distance  0       length", "minute    0       minutes", "dest      EWR     away"):
+    for found in (
+        "hour      16      clock, order",
+        "distance  0       length",
+        "minute    0       minutes",
+        "dest      EWR     away",
+    ):
         assert found in shown
     assert "\x1b" not in shown
     folder = tmp_path / "rowlaw-demo"

@@ -41,7 +41,12 @@ def texts(found):
 
 
 @settings(max_examples=8, **SETTINGS)
-@given(table=tables(min_columns=2, max_columns=3, max_rows=7), nulls=nulls(), limits=st.sampled_from([FEW, CUT]), cross=st.booleans())
+@given(
+    table=tables(min_columns=2, max_columns=3, max_rows=7),
+    nulls=nulls(),
+    limits=st.sampled_from([FEW, CUT]),
+    cross=st.booleans(),
+)
 def test_the_same_rules(session, table, nulls, limits, cross):  # noqa: F811
     arrow = to_arrow(table)
     options = SpaceOptions(cross=cross, single_row=cross)
@@ -72,7 +77,9 @@ def test_rules_with_and_without_exceptions(session, error):  # noqa: F811
     engine = on_spark(session, table, "unknown", SparkLimits(learnt_rows=60))
     assert not engine.sample_is_whole
     kinds = ("key", "fd", "od", "dc") if not error else ("key", "fd", "od")
-    here, there = (run(e, SpaceOptions(cross=False), kinds=kinds, error=error) for e in (in_this_process(table, "unknown"), engine))
+    here, there = (
+        run(e, SpaceOptions(cross=False), kinds=kinds, error=error) for e in (in_this_process(table, "unknown"), engine)
+    )
     assert texts(there) == texts(here)
     assert "fd (zip) -> city" in texts(run(engine, SpaceOptions(cross=False), kinds=("fd",), error=0.02))
     assert "fd (zip) -> city" not in texts(there) or error
@@ -87,7 +94,9 @@ def test_statistics_are_those_of_one_process(session, table, nulls):  # noqa: F8
     for column in here.statistics.columns:
         other = there.statistics.column(column.name)
         assert (other.type, other.distinct, other.nulls) == (column.type, column.distinct, column.nulls)
-        assert len(there.statistics.frequent_values(column.name, 0.3)) == len(here.statistics.frequent_values(column.name, 0.3))
+        assert len(there.statistics.frequent_values(column.name, 0.3)) == len(
+            here.statistics.frequent_values(column.name, 0.3)
+        )
         assert there.statistics.agreeing_pairs(column.name) == here.statistics.agreeing_pairs(column.name)
         if column.type == "number":
             assert there.statistics.mean(column.name, exact=True) == here.statistics.mean(column.name, exact=True)
@@ -99,7 +108,9 @@ def test_statistics_are_those_of_one_process(session, table, nulls):  # noqa: F8
     for names in ([c.name for c in here.statistics.columns[:2]], []):
         asked = [[name in names for name in known.names] for known in (here.known_rows, there.known_rows)]
         found = [
-            known.could_break(*(np.array([line, line]).reshape(2, len(known.names)).astype(bool) for _ in range(2)), of_pairs).tolist()
+            known.could_break(
+                *(np.array([line, line]).reshape(2, len(known.names)).astype(bool) for _ in range(2)), of_pairs
+            ).tolist()
             for known, line in zip((here.known_rows, there.known_rows), asked, strict=True)
         ]
         assert found[0] == found[1]

@@ -1,6 +1,7 @@
 """SparkEngine, LocalEngine and the oracle give the same answers, whatever plan is taken.
 
-Limits are set so low that tables of a few rows are cut by every plan: many tasks, groups that are too large for one, few buckets.
+Limits are set so low that tables of a few rows are cut by every plan: many tasks, groups that are too large for one,
+few buckets.
 """
 
 from collections import Counter
@@ -23,7 +24,10 @@ TINY = SparkLimits(task_bytes=120, buckets=3)
 FOLDED = SparkLimits(fold_share=10.0)  # every rule is counted from a fold
 LIMITS = [TINY, SparkLimits(), FOLDED]
 # a failing case of some seconds is not made smaller: that would take longer than a test may
-SETTINGS = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
+SETTINGS = {
+    "suppress_health_check": [HealthCheck.function_scoped_fixture],
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate],
+}
 QUICK = {
     # thousands of small queries, each of which would be compiled
     "spark.sql.codegen.wholeStage": "false",
@@ -62,7 +66,9 @@ def in_its_order(opened, table):
 
 
 def as_pairs(listed):
-    return sorted((r["s_row"],) if r["t_row"] is None else (r["s_row"], r["t_row"]) for r in listed.toArrow().to_pylist())
+    return sorted(
+        (r["s_row"],) if r["t_row"] is None else (r["s_row"], r["t_row"]) for r in listed.toArrow().to_pylist()
+    )
 
 
 @settings(max_examples=170, **SETTINGS)
@@ -120,7 +126,9 @@ def test_part_against_part(session, data, table, nulls, limits, sides):
         return side == "all" or flags[row] == (side == "new")
 
     expected = [
-        pair for pair in naive.violations(rule, values, nulls) if of(sides[0], pair[0]) and (len(pair) == 1 or of(sides[1], pair[1]))
+        pair
+        for pair in naive.violations(rule, values, nulls)
+        if of(sides[0], pair[0]) and (len(pair) == 1 or of(sides[1], pair[1]))
     ]
     findings = opened.check([rule], Sides(*sides))
     assert findings.counts[0].pairs == len(expected)

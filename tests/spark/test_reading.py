@@ -28,7 +28,9 @@ def table():
             "x.y": pa.array(np.where(random.random(ROWS) < 0.1, np.nan, random.normal(size=ROWS).round(1))),
             "`w`": pa.array(words[random.integers(0, 6, ROWS)]),
             "day": pa.array([dt.date(2020, 1, 1) + dt.timedelta(int(d)) for d in random.integers(0, 90, ROWS)]),
-            "at": pa.array([dt.datetime(2020, 1, 1, 0, 0, int(s)) for s in random.integers(0, 60, ROWS)], pa.timestamp("us", "UTC")),
+            "at": pa.array(
+                [dt.datetime(2020, 1, 1, 0, 0, int(s)) for s in random.integers(0, 60, ROWS)], pa.timestamp("us", "UTC")
+            ),
             "ok": pa.array(random.random(ROWS) < 0.5),
             "price": pa.array([Decimal(int(v)) / 4 for v in random.integers(0, 99, ROWS)], pa.decimal128(10, 2)),
         }
@@ -43,7 +45,9 @@ def facts(source, **options):
 def test_frames_files_and_threads_agree(spark, table, tmp_path):
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=777)
     columns, codes, values = facts(open_source(tmp_path / "t.parquet"), workers=DriverThreads())
-    assert values.to_pylist()[:3] == [{k: None if v != v else v for k, v in row.items()} for row in table.slice(0, 3).to_pylist()]
+    assert values.to_pylist()[:3] == [
+        {k: None if v != v else v for k, v in row.items()} for row in table.slice(0, 3).to_pylist()
+    ]
     others = {
         "file by Spark tasks": (open_source(tmp_path / "t.parquet"), SparkTasks(spark)),
         "frame in memory by Spark tasks": (open_source(table), SparkTasks(spark)),
@@ -52,7 +56,9 @@ def test_frames_files_and_threads_agree(spark, table, tmp_path):
     }
     for name, (source, workers) in others.items():
         found, found_codes, found_values = facts(source, workers=workers)
-        assert [(c.name, c.type, c.distinct, c.nulls) for c in found] == [(c.name, c.type, c.distinct, c.nulls) for c in columns], name
+        assert [(c.name, c.type, c.distinct, c.nulls) for c in found] == [
+            (c.name, c.type, c.distinct, c.nulls) for c in columns
+        ], name
         assert np.array_equal(found_codes, codes), name
         assert found_values.to_pylist() == values.to_pylist(), name
 
@@ -75,7 +81,13 @@ def test_row_id_and_chosen_columns(spark):
 def test_columns_that_cannot_be_compared(spark, tmp_path):
     """Spark's own types too; a column of type void is all null. Names may repeat, and differ only in case."""
     odd = [
-        *("parse_json('1') as v", "interval 1 day as d", "interval 1 year as y", "make_interval(1) as i", "array(1) as l"),
+        *(
+            "parse_json('1') as v",
+            "interval 1 day as d",
+            "interval 1 year as y",
+            "make_interval(1) as i",
+            "array(1) as l",
+        ),
         *("map('a', 1) as m", "struct(1 as x) as st", "cast('a' as binary) as b", "1 as twice", "2 as twice"),
     ]
     frame = spark.range(4).selectExpr(*odd, "id", "id % 2 as a", "-id as A", "null as n")
@@ -113,7 +125,9 @@ def test_catalog_table(spark):
 
 def test_jdbc(spark, tmp_path):
     url = f"jdbc:derby:{tmp_path}/db;create=true"
-    spark.range(4).selectExpr("id as n", "cast(id as string) as w").write.format("jdbc").options(url=url, dbtable="t").save()
+    spark.range(4).selectExpr("id as n", "cast(id as string) as w").write.format("jdbc").options(
+        url=url, dbtable="t"
+    ).save()
     with encode(open_source(url, options={"dbtable": "t"}, session=spark)) as relation:
         assert sorted(relation.decode().column("n").to_pylist()) == [0, 1, 2, 3]
     with pytest.raises(RowlawError, match="BAD_FILE"):
@@ -138,7 +152,8 @@ def test_named_errors_come_back_from_workers(spark, tmp_path):
 
 
 def test_workers_that_do_not_share_files(spark, table, monkeypatch):
-    """The mark in the scratch folder is what tells a worker that it shares it: without it, results come back by Spark."""
+    """The mark in the scratch folder is what tells a worker that it shares it: without it, results come back by
+    Spark."""
     monkeypatch.setattr(SharedFolder, "make", staticmethod(lambda folder: SharedFolder(str(folder), "no such mark")))
     _, codes, values = facts(open_source(table), workers=SparkTasks(spark))
     monkeypatch.undo()

@@ -17,17 +17,30 @@ from tests.property.test_row_ids import ID, with_ids
 from tests.strategies import nulls, rules, tables
 
 # a failing case of some seconds is not made smaller: that would take longer than a test may
-SETTINGS = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
+SETTINGS = {
+    "suppress_health_check": [HealthCheck.function_scoped_fixture],
+    "phases": [Phase.explicit, Phase.reuse, Phase.generate],
+}
 TINY = SparkLimits(task_bytes=120, buckets=3)
 
 
 @settings(max_examples=15, deadline=None, **SETTINGS)
-@given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), limits=st.sampled_from([TINY, SparkLimits()]))
+@given(
+    data=st.data(),
+    table=tables(min_columns=2, max_rows=6),
+    nulls=nulls(),
+    limits=st.sampled_from([TINY, SparkLimits()]),
+)
 def test_ids_of_several_columns_are_those_of_the_oracle(spark, data, table, nulls, limits):
     arrow, ids = with_ids(table, data)
     rule = data.draw(rules(table))
     engine = open_engine(
-        open_source(frame_of(spark, arrow).repartition(2)), nulls, row_id=ID, engine="spark", columns=list(rule.columns), limits=limits
+        open_source(frame_of(spark, arrow).repartition(2)),
+        nulls,
+        row_id=ID,
+        engine="spark",
+        columns=list(rule.columns),
+        limits=limits,
     )
     findings = engine.check([rule])
     violations = naive.violations(rule, table.values, nulls)

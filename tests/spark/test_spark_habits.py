@@ -1,4 +1,5 @@
-"""What Spark itself would do differently does not change an answer: time zones, decimals, names, and texts with rules of their own."""
+"""What Spark itself would do differently does not change an answer: time zones, decimals, names, and texts with rules
+of their own."""
 
 import datetime as dt
 import time
@@ -20,7 +21,8 @@ from tests import naive
 
 TINY = SparkLimits(task_bytes=120, buckets=3)
 HERE = "America/New_York"
-BEFORE, AFTER = (dt.datetime(2023, 11, 5, hour, 30) for hour in (5, 6))  # both are 1:30 in New York: clocks were set back between them
+# both are 1:30 in New York: clocks were set back between them
+BEFORE, AFTER = (dt.datetime(2023, 11, 5, hour, 30) for hour in (5, 6))
 
 
 @pytest.fixture
@@ -42,7 +44,8 @@ def moments(zone):
 
 @pytest.fixture
 def times():
-    """`z` is an instant, `n` a local time; the first ten rows alternate, so that both values of `z` are in many rows."""
+    """`z` is an instant, `n` a local time; the first ten rows alternate, so that both values of `z` are in many
+    rows."""
     z = [BEFORE, AFTER] * 5 + [None, BEFORE - dt.timedelta(days=1)]
     n = [BEFORE, BEFORE, AFTER, AFTER] * 3
     return {"z": z, "n": n, "a": [3, 1, 2, 5, 4, 1, 2, 3, 5, 0, 1, 2], "b": [1, 2, 3, 1, 2, 3, 5, 4, 0, 1, 1, 1]}
@@ -87,7 +90,9 @@ def test_equal_numbers_of_all_types_have_one_key(spark):
     # Spark rounds these twice on the way from a short decimal to a double
     numbers = [Decimal(n).scaleb(-4) for n in (172757217426062276, 342061413842535958, 465971457039397689)]
     frame = spark.createDataFrame([(n, n) for n in numbers], "short decimal(18,4), long decimal(38,4)")
-    keys = [order_key(frame[name], "number", pa.decimal128(digits, 4)) for name, digits in (("short", 18), ("long", 38))]
+    keys = [
+        order_key(frame[name], "number", pa.decimal128(digits, 4)) for name, digits in (("short", 18), ("long", 38))
+    ]
     assert [tuple(row) for row in frame.select(*keys).collect()] == [(float(n), float(n)) for n in numbers]
 
 
@@ -97,7 +102,11 @@ def test_columns_that_files_cannot_hold(spark, engine):
     with pytest.warns(rowlaw.RowlawWarning, match="'i'"):
         result = rowlaw.check(frame, "key (c)", engine=engine, progress=False)
     flagged = result.flagged().drop("i").collect()
-    assert sorted((r["id"], r["n"], r["broken_rules"]) for r in flagged) == [(0, None, ["R1"]), (1, None, []), (2, None, ["R1"])]
+    assert sorted((r["id"], r["n"], r["broken_rules"]) for r in flagged) == [
+        (0, None, ["R1"]),
+        (1, None, []),
+        (2, None, ["R1"]),
+    ]
     assert {r["row"] for r in result.rows.collect()} == {r["row"] for r in flagged if r["broken_rules"]}
     result.close()
 

@@ -90,5 +90,7 @@ def test_the_second_ctrl_c_ends_a_command_with_a_job(tmp_path):
     pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "people.parquet")
     environment = {**os.environ, "ROWLAW_SCRATCH": str(tmp_path)}
     command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=200)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=200
+    )
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "stopped\n")

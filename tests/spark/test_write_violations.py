@@ -20,7 +20,12 @@ TABLE = pa.table(
         "when": pa.array([i * 3_600_000_000 for i in range(30)], pa.timestamp("us", "UTC")),
     }
 )
-RULES = {"city": "fd (zip) -> `ci ty`", "one": "not (s.low > 25)", "fine": "key (id)", "order": "not (s.low < t.low and s.when > t.when)"}
+RULES = {
+    "city": "fd (zip) -> `ci ty`",
+    "one": "not (s.low > 25)",
+    "fine": "key (id)",
+    "order": "not (s.low < t.low and s.when > t.when)",
+}
 COLUMNS = ["rule", "s_row", "t_row"]
 BOUND = 100
 
@@ -73,7 +78,11 @@ def test_a_limit_holds_for_each_rule(results, tmp_path):
         folder = tmp_path / result.engine.choice.name
         assert result.write_violations(f"{folder}/", limit=3) == 3 + min(3, result.counts["one"]) + 3
         counts = pq.read_table(folder).group_by("rule").aggregate([("s_row", "count")]).to_pylist()
-        assert {r["rule"]: r["s_row_count"] for r in counts} == {"city": 3, "one": min(3, result.counts["one"]), "order": 3}
+        assert {r["rule"]: r["s_row_count"] for r in counts} == {
+            "city": 3,
+            "one": min(3, result.counts["one"]),
+            "order": 3,
+        }
 
 
 def test_a_folder_that_is_there_stays_as_it_is(results, tmp_path):
@@ -90,7 +99,9 @@ def test_a_folder_that_is_there_stays_as_it_is(results, tmp_path):
 
 def test_a_single_file_from_spark(results, tmp_path):
     local, spark = results
-    assert spark.write_violations(tmp_path / "some.csv", limit=2) == local.write_violations(tmp_path / "ours.csv", limit=2)
+    assert spark.write_violations(tmp_path / "some.csv", limit=2) == local.write_violations(
+        tmp_path / "ours.csv", limit=2
+    )
     assert csv.read_csv(tmp_path / "some.csv").column_names == csv.read_csv(tmp_path / "ours.csv").column_names
     assert spark.write_violations(tmp_path / "all.arrow") == sum(spark.counts.values())
 
@@ -112,7 +123,13 @@ def test_streams_have_what_frames_have(results):
             assert records(streamed) == records(listed.select(streamed.column_names))
     for id in ("city", "one"):
         found = [
-            {str((s, t)) for batch in result.groups(id) for g in batch.to_pylist() for s in g["s_rows"] for t in g["t_rows"] or [None]}
+            {
+                str((s, t))
+                for batch in result.groups(id)
+                for g in batch.to_pylist()
+                for s in g["s_rows"]
+                for t in g["t_rows"] or [None]
+            }
             for result in (local, spark)
         ]
         assert found[1] <= found[0]  # a group of one process may name a row beside itself

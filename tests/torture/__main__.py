@@ -1,7 +1,7 @@
 """Tries to break rowlaw: ``python -m tests.torture [PART...] [--minutes 10] [--out FILE]``.
 
-Without parts, all of them in turn. A part says what it tried and what went wrong; the run fails if anything did. ``make torture`` writes
-``benchmarks/results/summary.json``, from which docs/torture.md is made.
+Without parts, all of them in turn. A part says what it tried and what went wrong; the run fails if anything did. ``make
+torture`` writes ``benchmarks/results/summary.json``, from which docs/torture.md is made.
 """
 
 from __future__ import annotations
@@ -89,10 +89,22 @@ ALONE: dict[str, Part] = {"apply": apply}  # a piece of another part
 
 
 def elsewhere(name: str, minutes: float, seed: int) -> Outcome:
-    """A part in a process of its own: the memory of one part would count as that of commands which the next one starts."""
+    """A part in a process of its own: the memory of one part would count as that of commands which the next one
+    starts."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "outcome.json"
-        command = [sys.executable, "-m", "tests.torture", name, "--minutes", str(minutes), "--seed", str(seed), "--out", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.torture",
+            name,
+            "--minutes",
+            str(minutes),
+            "--seed",
+            str(seed),
+            "--out",
+            str(out),
+        ]
         ended = subprocess.run(command, check=False)
         if not out.exists():
             return Outcome(name, name, failures=[f"ended with exit code {ended.returncode}"])
@@ -102,7 +114,9 @@ def elsewhere(name: str, minutes: float, seed: int) -> Outcome:
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__.split("\n")[0])
     options.add_argument("parts", nargs="*", metavar="PART", help=f"all, or some of: {', '.join((*PARTS, *ALONE))}")
-    options.add_argument("--minutes", type=float, default=MINUTES, help="about how long all parts may take on two cores")
+    options.add_argument(
+        "--minutes", type=float, default=MINUTES, help="about how long all parts may take on two cores"
+    )
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--chunk", type=int, help="only the random cases of this number")
     options.add_argument("--out", help="write what was tried and found to this JSON file")
@@ -120,7 +134,10 @@ def main() -> int:
         outcome = {**PARTS, **ALONE}[name](chosen.minutes, chosen.seed, chosen.chunk)
         outcome.seconds = time.monotonic() - began
         outcomes.append(outcome)
-        print(f"  {outcome.what}: {outcome.cases:,} cases in {outcome.seconds:.0f} s, {len(outcome.failures)} failures", flush=True)
+        print(
+            f"  {outcome.what}: {outcome.cases:,} cases in {outcome.seconds:.0f} s, {len(outcome.failures)} failures",
+            flush=True,
+        )
         for failure in outcome.failures:
             print(f"  FAILED {failure[:2000]}", flush=True)
         print(f"  {json.dumps(outcome.facts, ensure_ascii=False)}", flush=True)

@@ -1,7 +1,7 @@
 """Random small tables and rules: what the engine says of them, and what the oracle (tests/naive.py) says.
 
-A case is a table, a meaning of null and a rule, or a table and a meaning of null whose rules are discovered. A chunk of cases comes from
-its number alone, so that ``python -m tests.torture cases --chunk 17`` tries the same ones again.
+A case is a table, a meaning of null and a rule, or a table and a meaning of null whose rules are discovered. A chunk of
+cases comes from its number alone, so that ``python -m tests.torture cases --chunk 17`` tries the same ones again.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class Tally:
 
 
 def random_table(chance: random.Random, like: Table | None = None) -> Table:
-    """One to six rows of one to four columns, mostly alike, with nulls; with the columns of another table, if one is given."""
+    """One to six rows of one to four columns, mostly alike, with nulls; with the columns of another table, if one is
+    given."""
     n, names = chance.randint(1, 6), "abcd"[: chance.randint(1, 4)]
     pools = {kind: chance.sample(values, min(len(values), chance.randint(1, 4))) for kind, values in POOLS.items()}
     values: dict[str, list[Any]] = {}
@@ -106,7 +107,11 @@ def random_predicate(table: Table, chance: random.Random) -> Predicate:
     row = chance.choice("st")
     match chance.choice(["same", "same", "cross", "cross", "row", "literal"]):
         case "literal":
-            known = [v for v in (*table.values[a], *POOLS[table.physical[a]]) if not naive.is_null(v) and v not in (math.inf, -math.inf)]
+            known = [
+                v
+                for v in (*table.values[a], *POOLS[table.physical[a]])
+                if not naive.is_null(v) and v not in (math.inf, -math.inf)
+            ]
             return Predicate(Column(row, a), op, Constant(chance.choice(known)))  # type: ignore[arg-type]
         case "row" if others:
             return Predicate(Column(row, a), op, Column(row, chance.choice(others)))  # type: ignore[arg-type]
@@ -127,23 +132,31 @@ def random_rule(table: Table, predicates: list[Predicate], chance: random.Random
         return FunctionalDependency(tuple(names[1 : chance.randint(1, 4)]), names[0])
     if kind < 0.95 and len(names) > 1:
         return OrderCompatible(tuple(names[2 : chance.randint(2, 4)]), names[0], names[1], chance.random() < 0.5)
-    sides = [tuple(SortColumn(chance.choice(names), chance.random() < 0.5) for _ in range(chance.randint(1, 2))) for _ in range(2)]
+    sides = [
+        tuple(SortColumn(chance.choice(names), chance.random() < 0.5) for _ in range(chance.randint(1, 2)))
+        for _ in range(2)
+    ]
     return OrderDependency(*sides)
 
 
 class Oracle:
-    """The violations of rules over one table by the oracle's predicates, of which each is asked once: a bit for each two rows."""
+    """The violations of rules over one table by the oracle's predicates, of which each is asked once: a bit for each
+    two rows."""
 
     def __init__(self, table: Table, nulls: Nulls) -> None:
         self.table, self.nulls, n = table.values, nulls, table.rows
         self.places = [(s, t) for s in range(n) for t in range(n)]
         self.known: dict[Predicate, int] = {}
-        self.one, self.two = (sum(1 << i for i, (s, t) in enumerate(self.places) if (s == t) == same) for same in (True, False))
+        self.one, self.two = (
+            sum(1 << i for i, (s, t) in enumerate(self.places) if (s == t) == same) for same in (True, False)
+        )
 
     def bits(self, predicate: Predicate) -> int:
         found = self.known.get(predicate)
         if found is None:
-            found = sum(1 << i for i, (s, t) in enumerate(self.places) if naive.holds(predicate, self.table, s, t, self.nulls))
+            found = sum(
+                1 << i for i, (s, t) in enumerate(self.places) if naive.holds(predicate, self.table, s, t, self.nulls)
+            )
             self.known[predicate] = found
         return found
 
@@ -161,7 +174,9 @@ def check_rules(table: Table, relation: Relation, nulls: Nulls, rules: list[Rule
     """Counts, rows, a witness and pairs of every rule."""
     oracle = Oracle(table, nulls)
     engine = LocalEngine(relation, nulls, workers=DriverThreads(1))
-    for number, (rule, found, witness) in enumerate(zip(rules, engine.count(rules), engine.witness(rules), strict=True)):
+    for number, (rule, found, witness) in enumerate(
+        zip(rules, engine.count(rules), engine.witness(rules), strict=True)
+    ):
         expected = oracle.violations(rule)
         rows: dict[int, int] = {}
         for s, t in expected:
@@ -176,9 +191,15 @@ def check_rules(table: Table, relation: Relation, nulls: Nulls, rules: list[Rule
             problems.append(f"the witness {witness}")
         if number % ENUMERATED == 0:
             tally.listed += 1
-            if sorted((int(s), int(t)) for batch in engine.pairs(rule) for s, t in zip(*batch, strict=True)) != expected:
+            if (
+                sorted((int(s), int(t)) for batch in engine.pairs(rule) for s, t in zip(*batch, strict=True))
+                != expected
+            ):
                 problems.append("other pairs")
-        if number % SPELLED_OUT == 0 and [(p[0], p[-1]) for p in naive.violations(rule, table.values, nulls)] != expected:
+        if (
+            number % SPELLED_OUT == 0
+            and [(p[0], p[-1]) for p in naive.violations(rule, table.values, nulls)] != expected
+        ):
             problems.append("the oracle differs from itself")
         tally.cases += 1
         tally.broken += bool(expected)
@@ -196,17 +217,23 @@ def check_discovery(table: Table, relation: Relation, nulls: Nulls, chance: rand
     found = set(discover_dependencies(engine, error=error, strategy=strategy).rules)
     tally.discoveries += 1
     if found != expected:
-        tally.failures.append(f"dependencies {error=} {strategy=} {nulls=} {table.values}: {sorted(map(str, found ^ expected))}")
+        tally.failures.append(
+            f"dependencies {error=} {strategy=} {nulls=} {table.values}: {sorted(map(str, found ^ expected))}"
+        )
     # the oracle tries all rules: their number explodes when columns are compared with each other
     crossed = len(table.columns) < 3
-    options = SpaceOptions(cross=crossed, overlap=0.0, single_row=crossed and chance.random() < 0.5, order_strings=chance.random() < 0.5)
+    options = SpaceOptions(
+        cross=crossed, overlap=0.0, single_row=crossed and chance.random() < 0.5, order_strings=chance.random() < 0.5
+    )
     space = predicate_space(RelationStatistics(relation), options)
     strategy = chance.choice([strategy, "hydra"])
     denials = {canonical(d) for d in discover_denials(engine, space, error=error, strategy=strategy).denials}
     twins = {canonical(d) for d in naive.minimal_denials(table.values, space, nulls, error)}
     tally.discoveries += 1
     if denials != twins:
-        tally.failures.append(f"denials {error=} {strategy=} {options=} {nulls=} {table.values}: {sorted(map(str, denials ^ twins))}")
+        tally.failures.append(
+            f"denials {error=} {strategy=} {options=} {nulls=} {table.values}: {sorted(map(str, denials ^ twins))}"
+        )
 
 
 def chunk(number: int) -> Tally:

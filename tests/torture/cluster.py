@@ -1,4 +1,5 @@
-"""Kills a worker of a real cluster in every phase that runs there, and compares what comes out with the driver's threads."""
+"""Kills a worker of a real cluster in every phase that runs there, and compares what comes out with the driver's
+threads."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from tests.torture.outcome import Outcome
 
 LEAST = 6  # phases that must have been met, or the driver did not do what it is there for
 
-# The driver does everything twice: in threads, and on the cluster, where each first job of a phase waits in its tasks for the kill.
+# The driver does everything twice: in threads, and on the cluster, where each first job of a phase waits in its tasks
+# for the kill.
 DRIVER = """
     import time
     import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -29,9 +31,12 @@ DRIVER = """
     random = np.random.default_rng(3)
     n = 600
     a, x = random.integers(0, 60, n), random.integers(0, 500, n)
-    table = pa.table({"a": a, "b": a // 7, "x": x, "y": x * 3 + random.integers(0, 3, n), "z": random.integers(0, 4, n)})
+    ways = (("dc",), "pairs"), (("dc",), "sample"), (("key", "fd", "od"), "sample"), (("fd", "od"), "levels")
+    y, z = x * 3 + random.integers(0, 3, n), random.integers(0, 4, n)
+    table = pa.table({"a": a, "b": a // 7, "x": x, "y": y, "z": z})
     pq.write_table(table, FOLDER + "/table.parquet")
-    rules = [parse(t) for t in ("key (a, b, x)", "fd (a) -> x", "od {a}: x ~ y", "not (s.x < t.y and s.b != t.b and s.z < t.z)")]
+    texts = "key (a, b, x)", "fd (a) -> x", "od {a}: x ~ y", "not (s.x < t.y and s.b != t.b and s.z < t.z)"
+    rules = [parse(text) for text in texts]
     spark = session()
     usual = jobs.SparkTasks.map
 
@@ -53,9 +58,11 @@ DRIVER = """
 
     def all_of_it(workers, session):
         relation = encode(open_source(FOLDER + "/table.parquet"), workers=workers)
-        found = [(c.pairs, c.rows.tolist(), c.per_row.tolist()) for c in LocalEngine(relation, workers=workers).count(rules)]
-        for kinds, strategy in ((("dc",), "pairs"), (("dc",), "sample"), (("key", "fd", "od"), "sample"), (("fd", "od"), "levels")):
-            discovered = run(LocalEngine(relation, session=session), SpaceOptions(cross=False), kinds=kinds, strategy=strategy)
+        counts = LocalEngine(relation, workers=workers).count(rules)
+        found = [(c.pairs, c.rows.tolist(), c.per_row.tolist()) for c in counts]
+        engine = LocalEngine(relation, session=session)
+        for kinds, strategy in ways:
+            discovered = run(engine, SpaceOptions(cross=False), kinds=kinds, strategy=strategy)
             found.append(sorted(str(r.rule) for r in discovered))
         return found
 

@@ -24,7 +24,9 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "COLUMNS": "120", **more}
 
 
-def rowlaw_command(*arguments: str, folder: Path, timeout: float = 600, **more: str) -> subprocess.CompletedProcess[str]:
+def rowlaw_command(
+    *arguments: str, folder: Path, timeout: float = 600, **more: str
+) -> subprocess.CompletedProcess[str]:
     """Run rowlaw to its end."""
     return subprocess.run(
         [ROWLAW, *arguments],
@@ -39,12 +41,17 @@ def rowlaw_command(*arguments: str, folder: Path, timeout: float = 600, **more: 
 
 
 def complaint(code: int, told: str, allowed: tuple[int, ...]) -> str | None:
-    """What is wrong with how a command ended: it must have an exit code of the contract, and a name for what went wrong."""
+    """What is wrong with how a command ended: it must have an exit code of the contract, and a name for what went
+    wrong."""
     if "Traceback" in told:
         return "a traceback: " + told.strip().splitlines()[-1]
     if code not in allowed:
         return f"exit code {code}: {told[-300:]!r}"
-    if code >= 2 and not any(line.split(":")[0].isupper() and ":" in line for line in told.splitlines()) and "Usage" not in told:
+    if (
+        code >= 2
+        and not any(line.split(":")[0].isupper() and ":" in line for line in told.splitlines())
+        and "Usage" not in told
+    ):
         return f"exit code {code} without a named condition: {told[-300:]!r}"
     return None
 
@@ -53,7 +60,10 @@ def complaint(code: int, told: str, allowed: tuple[int, ...]) -> str | None:
 
 
 def people(rows: int = ROWS, start: int = 0) -> str:
-    lines = ["id,zip,city,age", *(f"{i},{10000 + i % 37},City {i % 37},{20 + i * 7 % 60}" for i in range(start, start + rows))]
+    lines = [
+        "id,zip,city,age",
+        *(f"{i},{10000 + i % 37},City {i % 37},{20 + i * 7 % 60}" for i in range(start, start + rows)),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -119,13 +129,15 @@ def whole_xml(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Command:
-    """A command that writes: its arguments, the exit codes it may end with, and how each file it writes is looked at."""
+    """A command that writes: its arguments, the exit codes it may end with, and how each file it writes is looked
+    at."""
 
     name: str
     arguments: tuple[str, ...]
     files: dict[str, Callable[[Path], None]] = field(default_factory=dict)
     code: int = 0
-    state: tuple[int | None, int] | None = None  # living rows of work.state before and after, where the command writes one
+    # living rows of work.state before and after, where the command writes one
+    state: tuple[int | None, int] | None = None
 
     def look(self, folder: Path) -> str:
         """Says whether everything is new; raises if a file or the state is neither old nor whole."""
@@ -151,7 +163,18 @@ COMMANDS = [
     Command(
         "apply",
         (
-            *("apply", "work.state", "--insert", "new.csv", "--batch-id", "monday", "--format", "json", "--out", "applied.json"),
+            *(
+                "apply",
+                "work.state",
+                "--insert",
+                "new.csv",
+                "--batch-id",
+                "monday",
+                "--format",
+                "json",
+                "--out",
+                "applied.json",
+            ),
             *("--guard", "rules.yaml", "--quarantine", "held.parquet"),
         ),
         {"applied.json": whole_json, "held.parquet": whole_parquet},
@@ -159,7 +182,17 @@ COMMANDS = [
     ),
     Command(
         "watch",
-        ("watch", "work.state", "--source-folder", "incoming", "--once", "--guard", "rules.yaml", "--quarantine", "aside"),
+        (
+            "watch",
+            "work.state",
+            "--source-folder",
+            "incoming",
+            "--once",
+            "--guard",
+            "rules.yaml",
+            "--quarantine",
+            "aside",
+        ),
         {f"aside/file-{i}.csv.parquet": whole_parquet for i in range(3)},
         state=(ROWS, WATCHED),
     ),
@@ -170,7 +203,17 @@ COMMANDS = [
     ),
     Command(
         "check",
-        ("check", "dirty.csv", "rules.yaml", "--violations", "clashes.parquet", "--format", "json", "--out", "checked.json"),
+        (
+            "check",
+            "dirty.csv",
+            "rules.yaml",
+            "--violations",
+            "clashes.parquet",
+            "--format",
+            "json",
+            "--out",
+            "checked.json",
+        ),
         {"clashes.parquet": whole_parquet, "checked.json": whole_json},
         code=1,
     ),
@@ -190,7 +233,13 @@ COMMANDS = [
         ("explain", "dirty.csv", "fd (zip) -> city", "--rules", "rules.yaml", "--out", "told.txt"),
         {"told.txt": whole_text},
     ),
-    Command("report", ("report", "dirty.csv", "rules.yaml", "--out", "report.html"), {"report.html": whole_html}, code=1),
-    Command("export", ("export", "rules.yaml", "--to", "sql", "--table", "people", "--out", "rules.sql"), {"rules.sql": whole_sql}),
+    Command(
+        "report", ("report", "dirty.csv", "rules.yaml", "--out", "report.html"), {"report.html": whole_html}, code=1
+    ),
+    Command(
+        "export",
+        ("export", "rules.yaml", "--to", "sql", "--table", "people", "--out", "rules.sql"),
+        {"rules.sql": whole_sql},
+    ),
     Command("import", ("import", "foreign.txt", "--out", "imported.yaml"), {"imported.yaml": whole_rules}),
 ]

@@ -1,7 +1,8 @@
-"""Disks that are full and folders that cannot be written: every command says so, nothing is lost, and with room again it works.
+"""Disks that are full and folders that cannot be written: every command says so, nothing is lost, and with room again
+it works.
 
-The disk is a small one in memory, mounted for the purpose. Where mounting is not allowed, a limit on the size of files stands in for a
-full disk, and the permissions of a folder for one that is read-only.
+The disk is a small one in memory, mounted for the purpose. Where mounting is not allowed, a limit on the size of files
+stands in for a full disk, and the permissions of a folder for one that is read-only.
 """
 
 from __future__ import annotations
@@ -105,7 +106,15 @@ def run(rounds: int = 1) -> Outcome:
             for command in COMMANDS:
                 for _ in range(rounds):
                     for left in LEFT:
-                        _one(small, base, command, outcome, f"{left} bytes free", lambda left=left: small.fill(left), small.empty)
+                        _one(
+                            small,
+                            base,
+                            command,
+                            outcome,
+                            f"{left} bytes free",
+                            lambda left=left: small.fill(left),
+                            small.empty,
+                        )
                     if small.mounted or os.getuid() != 0:
                         _one(small, base, command, outcome, "read-only", small.lock, small.unlock)
                 _scratch(small, base, command, outcome)

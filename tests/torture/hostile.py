@@ -24,9 +24,74 @@ TEXTS = 20_000  # random rule texts
 SLOW = 5.0  # seconds for one of them
 
 WORDS = [
-    *("not", "(", ")", "s.a", "t.a", "s.b", "t.`b`", "=", "!=", "<", "<=", ">", ">=", "==", "<>", "and", "∧", "¬", "&", "key", "fd", "od"),
-    *("->", "~", "{", "}", "[", "]", ",", ":", "asc", "desc", "'text'", "'", '"', "`", "``", "1", "-1", "1e999", ".", "..", "s.", "t'"),
-    *("\x00", "\x1b[2J", "\u202e", "\ufeff", "\u2028", "😀", "é", "\n", "\t", "\\", "%s", "{0}", "${x}", "--", ";", "null", "NaN", "s.a.b"),
+    *(
+        "not",
+        "(",
+        ")",
+        "s.a",
+        "t.a",
+        "s.b",
+        "t.`b`",
+        "=",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "==",
+        "<>",
+        "and",
+        "∧",
+        "¬",
+        "&",
+        "key",
+        "fd",
+        "od",
+    ),
+    *(
+        "->",
+        "~",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "asc",
+        "desc",
+        "'text'",
+        "'",
+        '"',
+        "`",
+        "``",
+        "1",
+        "-1",
+        "1e999",
+        ".",
+        "..",
+        "s.",
+        "t'",
+    ),
+    *(
+        "\x00",
+        "\x1b[2J",
+        "\u202e",
+        "\ufeff",
+        "\u2028",
+        "😀",
+        "é",
+        "\n",
+        "\t",
+        "\\",
+        "%s",
+        "{0}",
+        "${x}",
+        "--",
+        ";",
+        "null",
+        "NaN",
+        "s.a.b",
+    ),
     *("\ud800", "𝒂", "٣", "date '2020-01-01'", "date 'x'", "1" * 400, "a" * 300),
 ]
 LONG_TEXTS = [
@@ -47,12 +112,66 @@ LONG_TEXTS = [
     "",
 ]
 NAMES = [
-    *("plain", "two words", "new\nline", "it's", 'say "so"', "ünï😀", "-rf", "--help", "a;b|c&d", "$HOME", "`id`", "*", "[a]", "a?b"),
-    *("..hidden", ".dot", "_under", "a=b", "a,b", "tab\there", "<img src=x onerror=alert(1)>", "{0}", "x" * 240, "\\", "\udcff", "#"),
+    *(
+        "plain",
+        "two words",
+        "new\nline",
+        "it's",
+        'say "so"',
+        "ünï😀",
+        "-rf",
+        "--help",
+        "a;b|c&d",
+        "$HOME",
+        "`id`",
+        "*",
+        "[a]",
+        "a?b",
+    ),
+    *(
+        "..hidden",
+        ".dot",
+        "_under",
+        "a=b",
+        "a,b",
+        "tab\there",
+        "<img src=x onerror=alert(1)>",
+        "{0}",
+        "x" * 240,
+        "\\",
+        "\udcff",
+        "#",
+    ),
 ]
 CELLS = [
-    *("<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "=1+1", "@SUM(A1)", "line\nbreak", "\r\n", "nul\x00byte"),
-    *("'", '"', "`", "\\", "\u202egnp", "e\u0301", "\ufeff", "😀", "NaN", "NULL", "", " ", "::error::x", "| a |", "]]>", "${x}", "[bold]"),
+    *(
+        "<script>alert(1)</script>",
+        "</script><img src=x onerror=alert(1)>",
+        "=1+1",
+        "@SUM(A1)",
+        "line\nbreak",
+        "\r\n",
+        "nul\x00byte",
+    ),
+    *(
+        "'",
+        '"',
+        "`",
+        "\\",
+        "\u202egnp",
+        "e\u0301",
+        "\ufeff",
+        "😀",
+        "NaN",
+        "NULL",
+        "",
+        " ",
+        "::error::x",
+        "| a |",
+        "]]>",
+        "${x}",
+        "[bold]",
+    ),
     *("\x1b[31m", "%s", "x" * 1_000_000),
 ]
 
@@ -110,7 +229,8 @@ def file_names(outcome: Outcome) -> int:
         expect(outcome, ("init", state, table, "--row-id", "id"), (0,))
         expect(outcome, ("apply", state, "--delete", table), (0,))
         expect(outcome, ("show", state), (0,))
-    for name in ("-rf.csv", "--help.csv"):  # without a folder before it, a name that begins with a dash needs -- before it
+    # without a folder before it, a name that begins with a dash needs -- before it
+    for name in ("-rf.csv", "--help.csv"):
         Path(name).write_text("id\n1\n2\n")
         expect(outcome, ("check", "--rule", "key (id)", "--", name), (0,))
         expect(outcome, ("check", name, "--rule", "key (id)"), (0, 2))
@@ -142,9 +262,17 @@ def cell_contents(outcome: Outcome) -> int:
     pq.write_table(pa.table({"id": list(range(len(CELLS))), "zip": CELLS, "city": CELLS[::-1]}), "cells.parquet")
     for table in ("cells.csv", "cells.parquet"):
         for format in ("table", "json", "csv", "markdown", "junit", "github"):
-            expect(outcome, ("check", table, "--rule", "fd (zip) -> city", "--rule", "key (city)", "--format", format), (0, 1))
+            expect(
+                outcome,
+                ("check", table, "--rule", "fd (zip) -> city", "--rule", "key (city)", "--format", format),
+                (0, 1),
+            )
         expect(outcome, ("check", table, "--rule", "fd (zip) -> city", "--violations", "cells-broken.parquet"), (0, 1))
-        expect(outcome, ("discover", table, "--constants", "0.01", "--no-cross", "--rules", "cells.yaml", "--time-limit", "5"), (0,))
+        expect(
+            outcome,
+            ("discover", table, "--constants", "0.01", "--no-cross", "--rules", "cells.yaml", "--time-limit", "5"),
+            (0,),
+        )
         expect(outcome, ("check", table, "cells.yaml"), (0,))
         expect(outcome, ("report", table, "cells.yaml", "--out", "cells.html"), (0,))
         expect(outcome, ("explain", table, "fd (zip) -> city", "--rules", "cells.yaml"), (0, 1))

@@ -1,4 +1,5 @@
-"""Kills the real executable with ``kill -9`` at random moments of every command that writes, and looks at what it leaves."""
+"""Kills the real executable with ``kill -9`` at random moments of every command that writes, and looks at what it
+leaves."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ ATTEMPTS = 4  # children for one kill: one that ended before its time was not ki
 
 
 def run(kills: int = 3, *, apply_kills: int = 50, seed: int = 0) -> Outcome:
-    """Kill each command so many times, and ``rowlaw apply`` more often; in two threads, for most of the time children are waited for."""
+    """Kill each command so many times, and ``rowlaw apply`` more often; in two threads, for most of the time children
+    are waited for."""
     outcome = Outcome("kills", "kills of every command that writes, at random moments")
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder) / "base"
@@ -45,7 +47,8 @@ def run_apply(kills: int = 50, *, seed: int = 0) -> Outcome:
 
 
 def apply_again_and_again(base: Path, folder: Path, kills: int, chance: random.Random) -> Outcome:
-    """Batch after batch is applied by a process that is killed; a batch that was not applied is applied again under its id."""
+    """Batch after batch is applied by a process that is killed; a batch that was not applied is applied again under its
+    id."""
     outcome = Outcome("apply", "kills of rowlaw apply, at random moments")
     shutil.copytree(base, folder)
     batch, hit, applied = 1, 0, 0
@@ -112,7 +115,11 @@ def all_commands(base: Path, folder: Path, kills: int, chance: random.Random) ->
                 wrong = f"{type(error).__name__}: {error}"
             if wrong is not None:
                 outcome.failures.append(f"{command.name} again after a kill: {wrong}")
-    outcome.facts = {"commands": len(COMMANDS), "kills_of_commands": outcome.cases, "kills_of_commands_during_a_write": writing}
+    outcome.facts = {
+        "commands": len(COMMANDS),
+        "kills_of_commands": outcome.cases,
+        "kills_of_commands_during_a_write": writing,
+    }
     return outcome
 
 
@@ -126,13 +133,22 @@ def _fresh(command: Command, home: Path) -> None:
             shutil.copytree(home / "base.state", home / "work.state")
 
 
-def kill(arguments: tuple[str, ...], folder: Path, chance: random.Random, length: float) -> tuple[bool, bool, tuple[int, str]]:
-    """Start a command and kill it: whether it was killed, whether it had begun to write by then, and how it ended by itself else."""
+def kill(
+    arguments: tuple[str, ...], folder: Path, chance: random.Random, length: float
+) -> tuple[bool, bool, tuple[int, str]]:
+    """Start a command and kill it: whether it was killed, whether it had begun to write by then, and how it ended by
+    itself else."""
     at_a_write = chance.random() < AT_A_WRITE
     until = time.monotonic() + (60.0 if at_a_write else chance.uniform(0, length))
     before = _marks(folder)
     process = subprocess.Popen(
-        [ROWLAW, *arguments], cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+        [ROWLAW, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
     )
     while process.poll() is None and time.monotonic() < until:
         if at_a_write and _marks(folder) != before:

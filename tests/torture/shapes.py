@@ -45,7 +45,9 @@ def all_null(rows: int) -> pa.Table:
     return pa.table({"a": pa.nulls(rows, pa.int64()), "b": pa.nulls(rows, pa.string()), "c": np.arange(rows) % 3})
 
 
-SHAPES: dict[str, Callable[[int], pa.Table]] = {f.__name__.replace("_", " "): f for f in (one_row, wide, one_value, all_distinct, all_null)}
+SHAPES: dict[str, Callable[[int], pa.Table]] = {
+    f.__name__.replace("_", " "): f for f in (one_row, wide, one_value, all_distinct, all_null)
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def bounded(arguments: list[str], folder: Path) -> Ended:
     """Run a command; one that takes too long is killed."""
     with open(folder / "told", "w+b") as told:
         began = time.monotonic()
-        process = subprocess.Popen([ROWLAW, *arguments], cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=told)
+        process = subprocess.Popen(
+            [ROWLAW, *arguments], cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=told
+        )
         while True:
             ended, status, used = os.wait4(process.pid, os.WNOHANG)
             if ended:
@@ -72,11 +76,15 @@ def bounded(arguments: list[str], folder: Path) -> Ended:
             time.sleep(0.02)
         process.returncode = os.waitstatus_to_exitcode(status)
         told.seek(0)
-        return Ended(process.returncode, told.read().decode(errors="replace"), time.monotonic() - began, used.ru_maxrss * 1024)
+        return Ended(
+            process.returncode, told.read().decode(errors="replace"), time.monotonic() - began, used.ru_maxrss * 1024
+        )
 
 
 def run(rows: int = ROWS, names: list[str] | None = None) -> Outcome:
-    outcome = Outcome("shapes", "tables of one row, 1,000 columns, and many rows of one value, all distinct or all null")
+    outcome = Outcome(
+        "shapes", "tables of one row, 1,000 columns, and many rows of one value, all distinct or all null"
+    )
     outcome.facts = {"rows": rows, "commands": {}}
     for name, make in SHAPES.items():
         if names is not None and name not in names:
@@ -88,7 +96,8 @@ def run(rows: int = ROWS, names: list[str] | None = None) -> Outcome:
             a, b = table.column_names[:2]
             del table
             rules = [f"key ({a})", f"fd ({a}) -> {b}", f"od {{}}: {a} ~ {b}"]
-            # a state keeps all rules, and of a thousand columns there are more than anybody can keep: one names those that matter
+            # a state keeps all rules, and of a thousand columns there are more than anybody can keep: one names those
+            # that matter
             narrowed = ["--columns", ",".join(f"c{i}" for i in range(12))] if name == "wide" else []
             limited = ["--time-limit", str(DISCOVERY)]
             commands = {
@@ -105,5 +114,8 @@ def run(rows: int = ROWS, names: list[str] | None = None) -> Outcome:
                     wrong = f"{ended.memory >> 20:,} MB"
                 if wrong is not None:
                     outcome.failures.append(f"{name}, {command}, {ended.seconds:.0f} s: {wrong}")
-                outcome.facts["commands"][f"{name}, {command}"] = {"seconds": round(ended.seconds, 1), "megabytes": ended.memory >> 20}
+                outcome.facts["commands"][f"{name}, {command}"] = {
+                    "seconds": round(ended.seconds, 1),
+                    "megabytes": ended.memory >> 20,
+                }
     return outcome

@@ -1,11 +1,12 @@
 """Random small tables and rule sets: what the engine on Spark says of them, and what the oracle (tests/naive.py) says.
 
-A case is a table, a meaning of null, limits of the plans and up to four rules of all kinds, as in ``tests/spark/test_engine_equal.py``:
-half of the cases have limits so low that a few rows are many tasks, with groups that are too large for one. A job takes far longer than a
-few rows do, so most cases come in stacks: tables of the same columns below each other, told apart by one more column that every rule
-compares, and the violations of all tables are summed up. Other cases are tables of their own, so that rules
-without an equality stay as they are; of some of them rows and pairs are compared, too. What is tried comes from a number alone:
-``python -m tests.torture spark --chunk 17`` tries it again. Cases run in several threads of one session, which must not mix them up.
+A case is a table, a meaning of null, limits of the plans and up to four rules of all kinds, as in
+``tests/spark/test_engine_equal.py``: half of the cases have limits so low that a few rows are many tasks, with groups
+that are too large for one. A job takes far longer than a few rows do, so most cases come in stacks: tables of the same
+columns below each other, told apart by one more column that every rule compares, and the violations of all tables are
+summed up. Other cases are tables of their own, so that rules without an equality stay as they are; of some of them rows
+and pairs are compared, too. What is tried comes from a number alone: ``python -m tests.torture spark --chunk 17`` tries
+it again. Cases run in several threads of one session, which must not mix them up.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ def problems(spark: Any, number: int) -> list[str]:
     rules, limits = random_rules(table, chance), chance.choice([TINY, SparkLimits()])
     tables = [table, *(cases.random_table(chance, like=table) for _ in range(size(number) - 1))]
     try:
-        wrong = _of_stack(spark, tables, nulls, rules, limits) if len(tables) > 1 else _of_table(spark, number, table, nulls, rules, limits)
+        wrong = (
+            _of_stack(spark, tables, nulls, rules, limits)
+            if len(tables) > 1
+            else _of_table(spark, number, table, nulls, rules, limits)
+        )
     except Exception as error:  # an error is a wrong answer as well
         wrong = [f"{table.values}: {type(error).__name__}: {str(error)[:600]}"]
     return [f"number {number}, {nulls=}, {limits}, {one}" for one in wrong]
@@ -85,7 +90,9 @@ def _of_table(spark: Any, number: int, table: Table, nulls: Nulls, rules: list[R
     with closing(_engine(spark, to_arrow(table), nulls, limits)) as engine:
         found = [counted.pairs for counted in engine.check(rules).counts]
         expected = [len(naive.violations(rule, table.values, nulls)) for rule in rules]
-        wrong = [f"{rule}: {a} violations, not {b}" for rule, a, b in zip(rules, found, expected, strict=True) if a != b]
+        wrong = [
+            f"{rule}: {a} violations, not {b}" for rule, a, b in zip(rules, found, expected, strict=True) if a != b
+        ]
         if number % LISTED == 0 and not wrong:
             wrong = _of_rows(engine, table, nulls, rules)
     return [f"{table.values}: {one}" for one in wrong]
@@ -95,7 +102,9 @@ def _of_stack(spark: Any, tables: list[Table], nulls: Nulls, rules: list[Rule], 
     """Tables below each other: each rule's violations in all of them."""
     denials = [denial for rule in rules for denial in rule.denials]
     stacked = [_within(denial) for denial in denials]
-    arrow = pa.concat_tables([to_arrow(t).append_column(WHICH, pa.array([i] * t.rows, pa.int64())) for i, t in enumerate(tables)])
+    arrow = pa.concat_tables(
+        [to_arrow(t).append_column(WHICH, pa.array([i] * t.rows, pa.int64())) for i, t in enumerate(tables)]
+    )
     expected = [[len(naive.violations(denial, t.values, nulls)) for t in tables] for denial in denials]
     with closing(_engine(spark, arrow, nulls, limits)) as engine:
         found = [counted.pairs for counted in engine.check(stacked).counts]
@@ -108,7 +117,11 @@ def _of_stack(spark: Any, tables: list[Table], nulls: Nulls, rules: list[Rule], 
 
 def _within(denial: Denial) -> Denial:
     """The same denial about two rows of one table."""
-    return denial if denial.arity == 1 else Denial((Predicate(Column("s", WHICH), Op.EQ, Column("t", WHICH)), *denial.predicates))
+    return (
+        denial
+        if denial.arity == 1
+        else Denial((Predicate(Column("s", WHICH), Op.EQ, Column("t", WHICH)), *denial.predicates))
+    )
 
 
 def _of_rows(engine: SparkEngine, table: Table, nulls: Nulls, rules: list[Rule]) -> list[str]:
@@ -119,11 +132,15 @@ def _of_rows(engine: SparkEngine, table: Table, nulls: Nulls, rules: list[Rule])
     for place, rule in enumerate(rules):
         expected = naive.violations(rule, values, nulls)
         listed = findings.violations(place, "R").toArrow().to_pylist()
-        if sorted((r["s_row"], r["t_row"]) if r["t_row"] is not None else (r["s_row"],) for r in listed) != sorted(expected):
+        if sorted((r["s_row"], r["t_row"]) if r["t_row"] is not None else (r["s_row"],) for r in listed) != sorted(
+            expected
+        ):
             wrong.append(f"{rule}: other pairs")
     involved = findings.rows([str(place) for place in range(len(rules))]).toArrow().to_pylist()
     per_row = {(r["row"], r["rule"]): r["pairs"] for r in involved}
-    if per_row != Counter((row, str(p)) for p, rule in enumerate(rules) for pair in naive.violations(rule, values, nulls) for row in pair):
+    if per_row != Counter(
+        (row, str(p)) for p, rule in enumerate(rules) for pair in naive.violations(rule, values, nulls) for row in pair
+    ):
         wrong.append("other rows take part")
     return wrong
 

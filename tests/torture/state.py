@@ -1,11 +1,13 @@
-"""Kills processes that write to a state through the library, with ``kill -9`` at random moments, and looks at what they leave.
+"""Kills processes that write to a state through the library, with ``kill -9`` at random moments, and looks at what they
+leave.
 
 A child opens the state, checks it against discovery from scratch, and applies batch after batch until it is killed. Its
-successor finds the last batch applied or not, applies it again under its id, and goes on. Children are forked from a process
-that has imported everything and done nothing else.
+successor finds the last batch applied or not, applies it again under its id, and goes on. Children are forked from a
+process that has imported everything and done nothing else.
 
-A kill that hits a child before it writes shows nothing. So a child says every step of a write, it is killed a random moment after
-its first batch, and the run fails if the kills did not hit writes, at different steps, or if hardly any batch was applied.
+A kill that hits a child before it writes shows nothing. So a child says every step of a write, it is killed a random
+moment after its first batch, and the run fails if the kills did not hit writes, at different steps, or if hardly any
+batch was applied.
 """
 
 from __future__ import annotations
@@ -36,7 +38,14 @@ SORTS = {
     "rules that are found": {"kinds": ["dc"], "cross": False, "columns": ["a", "b", "c"]},
     "across columns and within rows": {"kinds": ["dc"], "overlap": 0.0, "single_row": True, "columns": ["a", "c"]},
     "twelve columns": {"kinds": ["key", "fd"]},
-    "chosen rules": {"rules": {"K": "key (b, c)", "fd": "fd (b) -> a", "two": "not (s.a < t.a and s.c > t.c)", "row": "not (s.a > s.c)"}},
+    "chosen rules": {
+        "rules": {
+            "K": "key (b, c)",
+            "fd": "fd (b) -> a",
+            "two": "not (s.a < t.a and s.c > t.c)",
+            "row": "not (s.a > s.c)",
+        }
+    },
 }
 
 
@@ -44,7 +53,13 @@ def rows(start: int, number: int) -> pa.Table:
     numbers = np.arange(start, start + number)
     more = {f"d{i}": numbers * (i + 2) // (i + 1) % (3 + i) for i in range(9)}
     return pa.table(
-        {"id": numbers, "a": numbers * 7919 % 101, "b": [f"text {n * 31 % 13}" for n in numbers.tolist()], "c": numbers / 8, **more}
+        {
+            "id": numbers,
+            "a": numbers * 7919 % 101,
+            "b": [f"text {n * 31 % 13}" for n in numbers.tolist()],
+            "c": numbers / 8,
+            **more,
+        }
     )
 
 
@@ -74,7 +89,9 @@ def check(laws: Laws) -> None:
         found = {canonical(d) for d in discover_denials(LocalEngine(relation, laws.nulls), space).denials}
         assert {canonical(r.rule) for r in laws.rules} == found, f"batch {laws.batch} has other rules"
     else:
-        fresh = discover(table.decode(np.flatnonzero(table.alive)), kinds=laws.options["kinds"], row_id="id", progress=False)
+        fresh = discover(
+            table.decode(np.flatnonzero(table.alive)), kinds=laws.options["kinds"], row_id="id", progress=False
+        )
         assert {r.rule for r in laws.rules} == {r.rule for r in fresh}, f"batch {laws.batch} has other rules"
     assert [b.number for b in laws.history.batches] == list(range(laws.batch + 1))
 
@@ -113,7 +130,8 @@ def forked(work, *arguments) -> tuple[int, int]:
 
 
 def run(kills: int = 50, *, seed: int = 0, window: float = 0.15, slow: bool = False) -> Outcome:
-    """Kill so many children, each a random moment within ``window`` seconds after its first batch. ``slow``: discover with every batch."""
+    """Kill so many children, each a random moment within ``window`` seconds after its first batch. ``slow``: discover
+    with every batch."""
     outcome = Outcome("state", "kills of processes that apply batches through the library")
     random.seed(seed)
     seen, places = 0, Counter()
@@ -131,8 +149,11 @@ def run(kills: int = 50, *, seed: int = 0, window: float = 0.15, slow: bool = Fa
     return outcome
 
 
-def _killed_often(kills: int, settings: dict, evolution: type | None, window: float, outcome: Outcome, places: Counter) -> int | None:
-    """Kill so many children that apply batches to one state; how many batches were applied, None if something was wrong."""
+def _killed_often(
+    kills: int, settings: dict, evolution: type | None, window: float, outcome: Outcome, places: Counter
+) -> int | None:
+    """Kill so many children that apply batches to one state; how many batches were applied, None if something was
+    wrong."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "state")
 

@@ -10,7 +10,7 @@ import rowlaw
 ROOT = Path(rowlaw.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"
 PACKAGES = sorted(p.parent.name for p in ROOT.glob("*/__init__.py"))
-LONG = 450  # lines; what is longer says why
+LONG = 500  # lines; what is longer says why
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -35,4 +35,6 @@ def test_overview_names_every_package():
 def test_long_modules_say_why(path):
     text = path.read_text()
     if text.count("\n") > LONG:
-        assert "One module" in text.split('"""')[1], f"{path.name} is long: cut it, or let its docstring say why it is 'One module'"
+        assert "One module" in text.split('"""')[1], (
+            f"{path.name} is long: cut it, or let its docstring say why it is 'One module'"
+        )

@@ -13,7 +13,9 @@ CLEAN = {"zip": [str(n // 10) for n in range(200)], "city": [f"city {n // 10}" f
 
 def test_planted_errors_are_the_cells_that_differ():
     found = dirty.planted(CLEAN, share=0.1)
-    differ = {(row, name) for name, values in CLEAN.items() for row in range(200) if found.columns[name][row] != values[row]}
+    differ = {
+        (row, name) for name, values in CLEAN.items() for row in range(200) if found.columns[name][row] != values[row]
+    }
     assert found.wrong == differ
     assert 30 <= len(differ) <= 40  # a cell may get the value that it has
     assert found == dirty.planted(CLEAN, share=0.1)
@@ -67,11 +69,19 @@ def test_the_page_shows_what_was_measured(tmp_path):
     cells = target.measured({1, 2, 3, 4}, {3, 4, 5})
     answer = {"cells": cells, "columns with suspects": {**cells, "recall": 1.0}, "rows": cells}
     case = {"name": "suspects, beers", "contenders": [{"label": "rowlaw", "answer": answer}]}
-    repaired = {"name": "repair, beers", "contenders": [{"label": "rowlaw", "answer": {**answer, "repair": cells, "added": 0.25}}]}
+    repaired = {
+        "name": "repair, beers",
+        "contenders": [{"label": "rowlaw", "answer": {**answer, "repair": cells, "added": 0.25}}],
+    }
     broken = {"name": "suspects, tax", "contenders": [{"label": "rowlaw", "answer": None}]}
-    (tmp_path / "summary.json").write_text(json.dumps({"dirty": {"when": "2024-01-01", "comparisons": [case, repaired, broken]}}))
+    (tmp_path / "summary.json").write_text(
+        json.dumps({"dirty": {"when": "2024-01-01", "comparisons": [case, repaired, broken]}})
+    )
     shown = figures.dirty(tmp_path)
     assert "| suspects, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 |  |  |  |  |" in shown
-    assert "| repair, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 | 0.50 | 0.67 | 0.57 | 0.25 |" in shown
+    assert (
+        "| repair, beers | 3 | 4 | 0.50 | 0.67 | 0.57 | 1.00 | 0.50 | 0.67 | 0.57 | 0.50 | 0.67 | 0.57 | 0.25 |"
+        in shown
+    )
     assert "tax" not in shown
     assert "<!-- dirty -->" in (ROOT / "docs/how-to/dirty-data.md").read_text()

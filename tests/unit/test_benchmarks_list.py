@@ -25,7 +25,8 @@ def test_violations_per_row(connection, per_row: int) -> None:
     for name, text in target.rules().items():
         if name.endswith(f", {per_row} per row") and "equalities" not in name:
             found = duckdb_sql.join_pairs(connection, parse(text))
-            assert 0.1 * per_row < found / ROWS < 4 * per_row, name  # few errors in a small table: their number is what is random
+            # few errors in a small table: their number is what is random
+            assert 0.1 * per_row < found / ROWS < 4 * per_row, name
 
 
 def test_checksum_depends_on_pairs_not_on_their_order() -> None:

@@ -22,7 +22,14 @@ DENIALS = {
     tax.SINGLE_EXEMPTION: "State = MaritalStatus = SingleExemp !=",
     tax.RATE_ORDER: "State = Salary < Rate >",
 }
-COMPARE = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def predicates(rule: str) -> list[tuple[str, str, str]]:
@@ -44,7 +51,9 @@ def test_duckdb_finds_the_truth(damaged: tuple[pa.Table, tax.Truth]) -> None:
         if rule.startswith("key"):
             assert duckdb_sql.key_pairs(connection, columns) == truth.broken[rule].pairs
         if rule.startswith("fd"):
-            assert duckdb_sql.fd_pairs(connection, columns, predicates(rule)[-1][0][2:]) == truth.broken[rule].pairs, rule
+            assert duckdb_sql.fd_pairs(connection, columns, predicates(rule)[-1][0][2:]) == truth.broken[rule].pairs, (
+                rule
+            )
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
@@ -60,7 +69,9 @@ def test_duckdb_nulls_and_nan(nulls: str) -> None:
         return COMPARE[op]((x is not None, x or 0), (y is not None, y or 0))
 
     for first, second in itertools.product(COMPARE, COMPARE):
-        expected = sum(holds(first, a[i], a[j]) and holds(second, b[i], b[j]) for i, j in itertools.permutations(range(40), 2))
+        expected = sum(
+            holds(first, a[i], a[j]) and holds(second, b[i], b[j]) for i, j in itertools.permutations(range(40), 2)
+        )
         assert duckdb_sql.denial_pairs(connection, [("s.a", first, "t.a"), ("s.b", second, "t.b")], nulls) == expected
         if (first, second) == ("=", "="):
             assert duckdb_sql.key_pairs(connection, ["a", "b"], nulls) == expected
@@ -69,14 +80,17 @@ def test_duckdb_nulls_and_nan(nulls: str) -> None:
 
 
 def test_desbordante_finds_the_truth() -> None:
-    table, _ = tax.generate(1_000, seed=1, errors=3)  # few rows: it takes long over functional dependencies with large groups
+    # few rows: it takes long over functional dependencies with large groups
+    table, _ = tax.generate(1_000, seed=1, errors=3)
     connection = duckdb_sql.load(table)
     verifier = tools.load("verify", table.to_pandas())
     for rule in tax.RULES:
         expected = {(min(pair), max(pair)) for pair in duckdb_sql.denial_set(connection, predicates(rule))}
         assert tools.verify(verifier, predicates(rule)) == expected, rule
         assert duckdb_sql.unordered_pairs(connection, predicates(rule)) == len(expected)
-        assert tools.count_pairs(verifier, predicates(rule)) == duckdb_sql.denial_pairs(connection, predicates(rule)), rule
+        assert tools.count_pairs(verifier, predicates(rule)) == duckdb_sql.denial_pairs(connection, predicates(rule)), (
+            rule
+        )
     with pytest.raises(ValueError, match="cannot be told"):
         tools.count_pairs(verifier, [("s.Salary", "<=", "t.Salary")])
     with pytest.raises(ValueError, match="no column"):
@@ -90,6 +104,6 @@ def test_desbordante_discovers_the_planted_rules() -> None:
     assert tools.fastod(tools.load("fastod", frame)).constant == dependencies
     assert tools.hpivalid(tools.load("hpivalid", frame)) == tools.hyucc(tools.load("hyucc", frame))
     found = tools.fastadc(tools.load("fastadc", frame.head(300)))
-    assert frozenset({("s.State", "=", "t.State"), ("s.HasChild", "=", "t.HasChild"), ("s.ChildExemp", "!=", "t.ChildExemp")}) in {
-        frozenset(rule) for rule in found
-    }
+    assert frozenset(
+        {("s.State", "=", "t.State"), ("s.HasChild", "=", "t.HasChild"), ("s.ChildExemp", "!=", "t.ChildExemp")}
+    ) in {frozenset(rule) for rule in found}

@@ -1,4 +1,5 @@
-"""How default runs are judged: documented laws among the first rules, and what the first rules catch of random errors."""
+"""How default runs are judged: documented laws among the first rules, and what the first rules catch of random
+errors."""
 
 import importlib.util
 import json
@@ -37,13 +38,18 @@ def test_a_law_is_listed_if_it_is_a_rule_or_follows_from_rules_that_hold():
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
 def test_an_error_is_caught_by_the_first_rule_that_the_changed_row_breaks(nulls):
     random = np.random.default_rng(3)
-    values = {"a": random.integers(0, 4, 14).tolist(), "b": [n // 5 for n in range(14)], "c": random.integers(0, 3, 14).tolist()}
+    values = {
+        "a": random.integers(0, 4, 14).tolist(),
+        "b": [n // 5 for n in range(14)],
+        "c": random.integers(0, 3, 14).tolist(),
+    }
     values["a"][3] = None
     values["b"][8] = None
     rules = [
         NamedRule(f"R{n}", rule, error=naive.count(rule, values, nulls) / 182)
         for n, rule in enumerate(
-            map(parse, ("fd (a, b) -> c", "od {}: b ~ c", "not (s.a = t.a and s.b < t.b and s.c > t.c)", "key (a, c)")), 1
+            map(parse, ("fd (a, b) -> c", "od {}: b ~ c", "not (s.a = t.a and s.b < t.b and s.c > t.c)", "key (a, c)")),
+            1,
         )
     ]
     engine = open_local(open_source(pa.table(values)), nulls)
@@ -97,7 +103,12 @@ def test_a_default_run_is_judged(monkeypatch):
     case = target.Read("made")
     case.prepare()
     told = case.in_short(case.run())
-    assert (told["half"], told["laws"], told["in the first 20"], told["missing"]) == ("held out", 2, 1, ["fd (city) -> zip"])
+    assert (told["half"], told["laws"], told["in the first 20"], told["missing"]) == (
+        "held out",
+        2,
+        1,
+        ["fd (city) -> zip"],
+    )
     assert 0 <= told["ranking"] <= 1
 
 

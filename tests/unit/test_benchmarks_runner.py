@@ -1,4 +1,5 @@
-"""The benchmark runner: agreement, bounds for those who run out of time, and memory of the whole family. No speed is asserted."""
+"""The benchmark runner: agreement, bounds for those who run out of time, and memory of the whole family. No speed is
+asserted."""
 
 from __future__ import annotations
 
@@ -63,7 +64,9 @@ def fake(label: str, bar: float | None = None, timeout: float | None = None, **p
     return Contender(label, f"{HERE}:Fake", params, bar, timeout)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, comparison: Comparison, **options: Any) -> tuple[int, str, dict[str, Any]]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, comparison: Comparison, **options: Any
+) -> tuple[int, str, dict[str, Any]]:
     monkeypatch.setattr(runner, "cases", lambda *_: [comparison])
     out, quiet = io.StringIO(), Console(file=io.StringIO())
     code = runner.run(["fake"], Options(**{"repeat": 1, **options}), Console(file=out, width=200), quiet, tmp_path)
@@ -71,7 +74,9 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, comparison: Comparison,
 
 
 def test_same_answers_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    comparison = Comparison("job", fake("rowlaw", answer={"a": 1}), (fake("peer", bar=1e9, answer={"a": 1}),), size=1_000)
+    comparison = Comparison(
+        "job", fake("rowlaw", answer={"a": 1}), (fake("peer", bar=1e9, answer={"a": 1}),), size=1_000
+    )
     code, text, written = run(monkeypatch, tmp_path, comparison, repeat=2)
     assert code == 0
     assert "agree" in text
@@ -156,7 +161,11 @@ def test_a_peer_that_breaks_and_one_that_is_not_there(
 
 def children() -> set[int]:
     """Processes below this one; other tests may have left a Spark session running."""
-    return {p.pid for p in psutil.Process().children(recursive=True) if p.is_running() and p.status() != psutil.STATUS_ZOMBIE}
+    return {
+        p.pid
+        for p in psutil.Process().children(recursive=True)
+        if p.is_running() and p.status() != psutil.STATUS_ZOMBIE
+    }
 
 
 def test_children_count_and_do_not_stay() -> None:
@@ -180,7 +189,9 @@ def test_a_killed_family_is_gone() -> None:
 
 
 def record(*walls: float, status: Any = "done", answer: Any = None) -> Record:
-    return Record(fake("x"), [Measurement(status, (w,), (w,), answers=(answer,)) for w in walls] or [Measurement(status)])
+    return Record(
+        fake("x"), [Measurement(status, (w,), (w,), answers=(answer,)) for w in walls] or [Measurement(status)]
+    )
 
 
 def test_ratio_is_of_medians_with_the_spread_of_rounds() -> None:
@@ -213,7 +224,9 @@ def contender(label: str, seconds: float | None = 1.0, **more: Any) -> dict[str,
     return {"label": label, "median_seconds": seconds, "peak_pss_bytes": 2 * MIB, **more}
 
 
-def case(name: str, size: int | None, *contenders: dict[str, Any], axis: str = "rows", bar: float | None = None) -> dict[str, Any]:
+def case(
+    name: str, size: int | None, *contenders: dict[str, Any], axis: str = "rows", bar: float | None = None
+) -> dict[str, Any]:
     return {"name": name, "size": size, "axis": axis, "growth_bar": bar, "contenders": [*contenders]}
 
 
@@ -241,7 +254,10 @@ def test_what_a_plot_shows() -> None:
     late = Dot("job 1k", "late", 0.5, 0.4, 0.6, "<")
     assert plots.ratios(KEPT) == [Dot("job 1k", "peer", 0.5, 0.4, 0.6, None, 1.0), late]
     assert plots.growth([KEPT], "rows") == {"job": [(1_000, 1.0), (10_000, 9.0)]}
-    assert plots.growth([KEPT], "columns") == {"wide, rowlaw": [(5, 1.0), (50, 3.0)], "wide, peer": [(5, 2.0), (50, 8.0)]}
+    assert plots.growth([KEPT], "columns") == {
+        "wide, rowlaw": [(5, 1.0), (50, 3.0)],
+        "wide, peer": [(5, 2.0), (50, 8.0)],
+    }
     assert plots.growth([KEPT], "rows", memory=True) == {"job": [(1_000, 2.0), (10_000, 2.0)]}
     assert [(d.series, d.value, d.bound) for d in plots.memory_ratios([KEPT])] == [
         ("peer", 1.0, None),
@@ -255,7 +271,14 @@ def test_pictures_are_drawn_from_the_documents_alone(tmp_path: Path) -> None:
     documents.write(KEPT, tmp_path)
     (tmp_path / "gone.svg").write_text("<svg/>")
     drawn = plots.draw(tmp_path)
-    assert {path.stem for path in drawn} == {"t", "all-time", "all-memory", "growth-rows", "growth-columns", "growth-memory"}
+    assert {path.stem for path in drawn} == {
+        "t",
+        "all-time",
+        "all-memory",
+        "growth-rows",
+        "growth-columns",
+        "growth-memory",
+    }
     assert {path.name for path in tmp_path.glob("*.svg")} == {path.name for path in drawn}
     for path in drawn:
         root = ET.fromstring(path.read_text(encoding="utf-8"))
@@ -267,7 +290,10 @@ def test_pictures_are_drawn_from_the_documents_alone(tmp_path: Path) -> None:
 
 
 def test_cases_that_a_target_no_longer_has_are_dropped() -> None:
-    wanted = [Comparison("wide", fake("rowlaw"), (fake("new"),), size=5), Comparison("job", fake("rowlaw"), (fake("peer"),), size=1_000)]
+    wanted = [
+        Comparison("wide", fake("rowlaw"), (fake("new"),), size=5),
+        Comparison("job", fake("rowlaw"), (fake("peer"),), size=1_000),
+    ]
     again = {"target": "t", "comparisons": [case("wide", 5, contender("rowlaw", 7.0), contender("new"))]}
     found = documents.merged(again, KEPT, wanted)
     assert [(c["name"], c["size"], [one["label"] for one in c["contenders"]]) for c in found["comparisons"]] == [
@@ -287,7 +313,8 @@ def test_growth_is_told_of_every_contender() -> None:
 
 
 def test_all_targets_in_one_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What is broken is told and does not keep the rest from being measured; nothing is repeated once the time is over."""
+    """What is broken is told and does not keep the rest from being measured; nothing is repeated once the time is
+    over."""
 
     def broken() -> None:
         raise OSError("no table")
@@ -299,7 +326,9 @@ def test_all_targets_in_one_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
     monkeypatch.setattr(runner, "cases", cases)
     out, quiet = io.StringIO(), Console(file=io.StringIO())
-    code = runner.run(["bad", "good", "more"], Options(repeat=3, minutes=0.0), Console(file=out, width=200), quiet, tmp_path)
+    code = runner.run(
+        ["bad", "good", "more"], Options(repeat=3, minutes=0.0), Console(file=out, width=200), quiet, tmp_path
+    )
     assert code == 1
     assert "OSError: no table" in out.getvalue()
     assert "KeyError" in out.getvalue()

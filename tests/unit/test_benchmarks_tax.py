@@ -1,4 +1,5 @@
-"""The Tax generator: planted rules hold, the truth about planted errors equals brute force, and rows depend on the seed only."""
+"""The Tax generator: planted rules hold, the truth about planted errors equals brute force, and rows depend on the seed
+only."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ def test_types(clean: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("errors", [0, 7, {tax.ZIP_STATE: 20}, {tax.KEY: 5, tax.RATE_ORDER: 11}, {tax.AREA_STATE: 30, tax.KEY: 30}])
+@pytest.mark.parametrize(
+    "errors", [0, 7, {tax.ZIP_STATE: 20}, {tax.KEY: 5, tax.RATE_ORDER: 11}, {tax.AREA_STATE: 30, tax.KEY: 30}]
+)
 def test_truth_equals_brute_force(seed: int, errors: dict[str, int] | int) -> None:
     table, truth = tax.generate(2_000, seed=seed, errors=errors)
     for rule in tax.RULES:
@@ -112,7 +115,11 @@ def test_same_seed_same_table() -> None:
 
 
 def test_a_short_table_begins_a_long_one() -> None:
-    assert tax.generate(1_000, seed=2)[0].combine_chunks().equals(tax.generate(70_000, seed=2)[0].slice(0, 1_000).combine_chunks())
+    assert (
+        tax.generate(1_000, seed=2)[0]
+        .combine_chunks()
+        .equals(tax.generate(70_000, seed=2)[0].slice(0, 1_000).combine_chunks())
+    )
 
 
 @pytest.mark.parametrize("size", [1_000, 4_096, 70_000, 10**6])

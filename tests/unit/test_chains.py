@@ -49,8 +49,8 @@ def test_examples_5_and_7():
 
 
 def test_example_8():
-    """Fetch+: values of two columns against an index of two others. The paper's own chains differ from what its OptIndex gives; both
-    have rank 2."""
+    """Fetch+: values of two columns against an index of two others. The paper's own chains differ from what its
+    OptIndex gives; both have rank 2."""
     of_s = built(A, Op.GT, C, Op.LT, rows=6)  # p1: t.A > t'.B, p2: t.C < t'.D
     of_t = built(B, Op.LT, D, Op.GT, rows=6)
     assert of_s.rank == of_t.rank == 2
@@ -96,7 +96,8 @@ def test_equal_rows_stand_side_by_side_and_are_all_found():
 
 @pytest.mark.parametrize(("first_op", "second_op"), list(product(ORDERS, ORDERS)))
 def test_strict_orders_never_join_equal_values(first_op, second_op):
-    """Where the paper is wrong: with ties broken by the second operator, rows of one value of a strict column follow each other."""
+    """Where the paper is wrong: with ties broken by the second operator, rows of one value of a strict column follow
+    each other."""
     built([1, 1, 1, 2], first_op, [1, 2, 3, 3], second_op, rows=4)
 
 
@@ -109,7 +110,8 @@ def holds(a, op, b):
 
 @given(points, points, st.sampled_from(ORDERS), st.sampled_from(ORDERS), st.sampled_from([0, 3, 1024]))
 def test_fetch_finds_what_comparing_finds(start, more, first_op, second_op, direct):
-    """Any index serves any two operators, also while rows come; ``direct``: whether they wait outside the large chains."""
+    """Any index serves any two operators, also while rows come; ``direct``: whether they wait outside the large
+    chains."""
     saved, module.DIRECT = module.DIRECT, direct
     try:
         index = ChainIndex(first_op, second_op)
@@ -132,7 +134,9 @@ def test_rank_is_the_minimum(rows, first_op, second_op):
     """As many chains as the most points of which none may follow another (Dilworth)."""
     distinct = sorted(set(rows))
     index = ChainIndex(first_op, second_op)
-    index.build(np.array([p[0] for p in distinct], int), np.array([p[1] for p in distinct], int), np.arange(len(distinct)))
+    index.build(
+        np.array([p[0] for p in distinct], int), np.array([p[1] for p in distinct], int), np.arange(len(distinct))
+    )
 
     def comparable(p, q):
         return any(holds(b[0], first_op, a[0]) and holds(b[1], second_op, a[1]) for a, b in ((p, q), (q, p)))

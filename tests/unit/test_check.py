@@ -24,7 +24,9 @@ TABLE = pa.table(
 
 
 def test_counts_rows_and_clashes():
-    result = rowlaw.check(TABLE, {"city": "fd (zip) -> city", "id": "key (id)", "order": "not (s.low > s.high)"}, row_id="id")
+    result = rowlaw.check(
+        TABLE, {"city": "fd (zip) -> city", "id": "key (id)", "order": "not (s.low > s.high)"}, row_id="id"
+    )
     assert result.counts == {"city": 2, "id": 0, "order": 1}
     assert [v.id for v in result.broken] == ["city", "order"]
     assert result.exit_code == 1
@@ -51,7 +53,9 @@ def test_nulls():
 
 def test_severity_and_tolerance(tmp_path):
     file = tmp_path / "rules.yaml"
-    file.write_text("rules:\n  a: {rule: fd (zip) -> city, severity: warn}\n  b: {rule: fd (zip) -> city, tolerate: 0.2}\n")
+    file.write_text(
+        "rules:\n  a: {rule: fd (zip) -> city, severity: warn}\n  b: {rule: fd (zip) -> city, tolerate: 0.2}\n"
+    )
     result = rowlaw.check(TABLE, file)
     assert [v.id for v in result.broken] == ["a"]
     assert result.exit_code == 0
@@ -85,13 +89,22 @@ def test_violations_are_streamed_to_a_file(tmp_path):
         none | {"rule": "city", "s_row": 1, "t_row": 0, "s_city": "Hobken", "t_city": "Hoboken"} | zips,
         none | {"rule": "order", "s_row": 1, "t_row": None, "s_high": 4, "s_low": 5},
     ]
-    assert pq.read_table(tmp_path / "all.parquet").sort_by([("rule", "ascending"), ("s_row", "ascending")]).to_pylist() == expected
+    assert (
+        pq.read_table(tmp_path / "all.parquet").sort_by([("rule", "ascending"), ("s_row", "ascending")]).to_pylist()
+        == expected
+    )
     assert result.write_violations(tmp_path / "all.arrow") == 3
     assert pa.ipc.open_file(tmp_path / "all.arrow").read_all() == pq.read_table(tmp_path / "all.parquet")
     assert result.write_violations(tmp_path / "all.csv") == 3
     assert csv.read_csv(tmp_path / "all.csv").column_names == pq.read_table(tmp_path / "all.parquet").column_names
     assert result.write_violations(tmp_path / "limited.csv", limit=1) == 2
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["all.arrow", "all.csv", "all.parquet", "limited.csv", "one.parquet"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "all.arrow",
+        "all.csv",
+        "all.parquet",
+        "limited.csv",
+        "one.parquet",
+    ]
 
 
 @pytest.mark.parametrize("name", ["all.parquet", "all.csv", "all.arrow"])
@@ -99,8 +112,15 @@ def test_a_file_of_no_violations_has_the_same_columns(tmp_path, name):
     rules = {"city": "fd (zip) -> city", "order": "not (s.low > s.high)"}
     result = rowlaw.check(TABLE.slice(2), rules)
     assert result.write_violations(tmp_path / name) == 0
-    written = {"parquet": pq.read_table, "csv": csv.read_csv, "arrow": lambda path: pa.ipc.open_file(path).read_all()}[name.split(".")[1]]
-    assert written(tmp_path / name).column_names == ["rule", "s_row", "t_row", *sorted_values("city", "high", "low", "zip")]
+    written = {"parquet": pq.read_table, "csv": csv.read_csv, "arrow": lambda path: pa.ipc.open_file(path).read_all()}[
+        name.split(".")[1]
+    ]
+    assert written(tmp_path / name).column_names == [
+        "rule",
+        "s_row",
+        "t_row",
+        *sorted_values("city", "high", "low", "zip"),
+    ]
 
 
 def sorted_values(*columns):
@@ -125,7 +145,9 @@ def test_a_closed_result_says_so():
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_tables_without_pairs(rows):
-    result = rowlaw.check(TABLE.slice(0, rows), ["key (id)", "fd () -> city", "not (s.low > s.high)", "not (s.id = t.row)"])
+    result = rowlaw.check(
+        TABLE.slice(0, rows), ["key (id)", "fd () -> city", "not (s.low > s.high)", "not (s.id = t.row)"]
+    )
     assert set(result.counts.values()) == {0}
     assert result.worst() == []
     assert result.exit_code == 0
@@ -150,7 +172,8 @@ def test_all_nulls():
     ],
 )
 def test_bad_rules_point_at_the_place_and_nothing_runs(rule, condition, monkeypatch):
-    monkeypatch.setattr(sys.modules["rowlaw.violations.check"], "open_engine", None)  # a table with known types is not even read
+    # a table with known types is not even read
+    monkeypatch.setattr(sys.modules["rowlaw.violations.check"], "open_engine", None)
     with pytest.raises(RowlawError) as raised:
         rowlaw.check(TABLE, rule)
     assert raised.value.condition == condition
@@ -159,7 +182,10 @@ def test_bad_rules_point_at_the_place_and_nothing_runs(rule, condition, monkeypa
 
 
 def test_trivial_rule():
-    assert rowlaw.check(TABLE, ["od [id] -> [id]", "not (s.low < t.low and s.low > t.low)"]).counts == {"R1": 0, "R2": 0}
+    assert rowlaw.check(TABLE, ["od [id] -> [id]", "not (s.low < t.low and s.low > t.low)"]).counts == {
+        "R1": 0,
+        "R2": 0,
+    }
 
 
 def test_files_go_with_the_result():

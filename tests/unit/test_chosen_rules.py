@@ -11,7 +11,9 @@ import pytest
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws, chosen
 
-PEOPLE = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"], "age": [1, 2, 3]})
+PEOPLE = pa.table(
+    {"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"], "age": [1, 2, 3]}
+)
 RULES = {"one_city": "fd (zip) -> city", "ages": "not (s.age < 0)", "order": "not (s.age < t.age and s.zip > t.zip)"}
 
 
@@ -59,7 +61,9 @@ def test_rows_without_ids_go_by_the_columns_of_the_rules(tmp_path):
 
 def test_the_rule_file_says_what_null_means(tmp_path):
     (tmp_path / "laws.yaml").write_text("nulls: equal\nrules:\n  K: key (a)\n")
-    laws = Laws.create(tmp_path / "state", pa.table({"a": [None, None, 1]}), rules=str(tmp_path / "laws.yaml"), progress=False)
+    laws = Laws.create(
+        tmp_path / "state", pa.table({"a": [None, None, 1]}), rules=str(tmp_path / "laws.yaml"), progress=False
+    )
     assert (laws.nulls, laws.counts) == ("equal", {"K": 2})
 
 
@@ -86,7 +90,9 @@ def test_commands(tmp_path):
     (tmp_path / "new.csv").write_text("id,zip,city\n3,07030,Hobken\n")
     (tmp_path / "laws.yaml").write_text("rules:\n  one_city: fd (zip) -> city\n")
     state = str(tmp_path / "state")
-    made = rowlaw("init", state, str(tmp_path / "people.csv"), "--rules", str(tmp_path / "laws.yaml"), "--row-id", "id", "--quiet")
+    made = rowlaw(
+        "init", state, str(tmp_path / "people.csv"), "--rules", str(tmp_path / "laws.yaml"), "--row-id", "id", "--quiet"
+    )
     assert "one_city  fd    0" in made.stdout
     assert "1 chosen rule of 2 rows" in made.stdout
     applied = rowlaw("apply", state, "--insert", str(tmp_path / "new.csv"), "--quiet")

@@ -57,7 +57,9 @@ def test_bad_usage():
 
 @pytest.fixture
 def people(tmp_path):
-    (tmp_path / "people.csv").write_text("id,zip,city,age\n1,07030,Hoboken,30\n2,07030,Hobken,40\n3,10001,New York,-1\n")
+    (tmp_path / "people.csv").write_text(
+        "id,zip,city,age\n1,07030,Hoboken,30\n2,07030,Hobken,40\n3,10001,New York,-1\n"
+    )
     (tmp_path / "rules.yaml").write_text(
         "rules:\n  city: fd (zip) -> city\n  age:\n    rule: not (s.age < 0)\n    because: nobody is that young\n"
     )
@@ -86,12 +88,24 @@ def test_violations_to_a_file(people):
     shown = run("check", "people.csv", "--rule", "fd (zip) -> city", "--violations", "out.parquet", cwd=people)
     assert shown.returncode == 1
     assert pq.read_table(people / "out.parquet").num_rows == 2
-    shown = run("check", "people.csv", "--rule", "fd (zip) -> city", "--violations", "out.csv", "--violations-limit", "1", cwd=people)
+    shown = run(
+        "check",
+        "people.csv",
+        "--rule",
+        "fd (zip) -> city",
+        "--violations",
+        "out.csv",
+        "--violations-limit",
+        "1",
+        cwd=people,
+    )
     assert shown.returncode == 1
     header, *lines = (people / "out.csv").read_text().splitlines()
     assert header == '"rule","s_row","t_row","s_city","t_city","s_zip","t_zip"'
     assert len(lines) == 1
-    assert run("check", "people.csv", "--rule", "key (id)", "--violations", "no/out.parquet", cwd=people).returncode == 2
+    assert (
+        run("check", "people.csv", "--rule", "key (id)", "--violations", "no/out.parquet", cwd=people).returncode == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +132,17 @@ def test_bad_input_is_exit_code_2(people, arguments, words):
 
 
 def test_types_and_columns(people):
-    shown = run("check", "people.csv", "--rule", "not (s.age = '30')", "--types", "age=string", "--columns", "age,id", cwd=people)
+    shown = run(
+        "check",
+        "people.csv",
+        "--rule",
+        "not (s.age = '30')",
+        "--types",
+        "age=string",
+        "--columns",
+        "age,id",
+        cwd=people,
+    )
     assert shown.returncode == 1, shown.stderr
     assert run("check", "people.csv", "--rule", "key (zip)", "--columns", "age,id", cwd=people).returncode == 2
 
@@ -180,7 +204,18 @@ def test_discover_with_a_time_limit(tmp_path):
     rows = [",".join(f"c{i}" for i in range(40)), *(",".join(map(str, random.integers(0, 9, 40))) for _ in range(300))]
     (tmp_path / "wide.csv").write_text("\n".join(rows) + "\n")
     shown = run(
-        "discover", "wide.csv", "--no-cross", "--time-limit", "3", "--top", "30", "--rules", "laws.yaml", "--format", "json", cwd=tmp_path
+        "discover",
+        "wide.csv",
+        "--no-cross",
+        "--time-limit",
+        "3",
+        "--top",
+        "30",
+        "--rules",
+        "laws.yaml",
+        "--format",
+        "json",
+        cwd=tmp_path,
     )
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["partial"]

@@ -1,4 +1,5 @@
-"""A deadline that passes at any look: every phase returns without beginning anything new, and what it returns is proven.
+"""A deadline that passes at any look: every phase returns without beginning anything new, and what it returns is
+proven.
 
 No test asserts a time. Deadlines count how often they are looked at, and pass at the n-th look.
 """
@@ -92,7 +93,8 @@ WORK = [
 
 @pytest.fixture
 def watch(monkeypatch):
-    """Note what begins although the deadline has passed. Threads that had looked just before it are given the benefit of the doubt."""
+    """Note what begins although the deadline has passed. Threads that had looked just before it are given the benefit
+    of the doubt."""
 
     def begin(limit):
         for owner, name in WORK:
@@ -168,7 +170,8 @@ def test_what_is_found_by_any_look_is_proven(options, asked, watch, monkeypatch)
         laws = {str(r.rule) for r in found}
         for rule in found:
             _check(rule, options.get("error", 0.0), found.removed)
-        if len(options["kinds"]) == 1 or "dc" not in options["kinds"]:  # of several kinds, what another law would imply may be listed
+        # of several kinds, what another law would imply may be listed
+        if len(options["kinds"]) == 1 or "dc" not in options["kinds"]:
             assert laws <= expected.keys()
         assert found.partial or laws == expected.keys()
         sizes.add(len(laws))
@@ -233,7 +236,8 @@ def test_reading_ends_between_two_tasks(tasks_done, tmp_path, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
-# --- ranking -----------------------------------------------------------------------------------------------------------------------
+# --- ranking
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [RUNS[6], RUNS[0], RUNS[4], RUNS[7], RUNS[9]], ids=_name)
@@ -286,7 +290,8 @@ def test_an_interrupt_leaves_a_moment_for_ranking(monkeypatch):
     assert limit.ranking.passed
 
 
-# --- the parts ---------------------------------------------------------------------------------------------------------------------
+# --- the parts
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_function_that_does_not_end_is_left_behind():
@@ -345,7 +350,9 @@ def test_kernels_look_at_the_flag(relation):
     assert not minimal_hitting_sets(graph, stop).complete
 
 
-@pytest.mark.parametrize("work", [all_pairs, lambda slots, stop: agreeing_pairs(slots, "a", stop=stop)], ids=["all", "agreeing"])
+@pytest.mark.parametrize(
+    "work", [all_pairs, lambda slots, stop: agreeing_pairs(slots, "a", stop=stop)], ids=["all", "agreeing"]
+)
 def test_evidence_is_whole_or_none(work, relation):
     with pytest.raises(Stopped):
         work(Slots.same_column(relation), stop=_requested())

@@ -1,4 +1,5 @@
-"""Keys, functional and order dependencies: the HyOD paper's examples, large and wide tables, work elsewhere, partial results."""
+"""Keys, functional and order dependencies: the HyOD paper's examples, large and wide tables, work elsewhere, partial
+results."""
 
 import pickle
 
@@ -46,10 +47,19 @@ def test_flights_of_hyod(nulls):
     """Example 3: the set-based dependencies behind Example 1 follow from what is found."""
     laws = discover_dependencies(engine(FLIGHTS, nulls), ["fd", "od"]).rules
     assert set(laws) == naive.minimal_fds(FLIGHTS, nulls) | naive.minimal_ods(FLIGHTS, nulls)
-    for text in ("fd (MTOW) -> CAP", "od {}: MTOW ~ CAP", "fd (Type) -> MC", "od {}: M ~ W", "fd (DT, ET) -> AT", "od {DT}: ET ~ AT"):
+    for text in (
+        "fd (MTOW) -> CAP",
+        "od {}: MTOW ~ CAP",
+        "fd (Type) -> MC",
+        "od {}: M ~ W",
+        "fd (DT, ET) -> AT",
+        "od {DT}: ET ~ AT",
+    ):
         wanted = parse(text)
         assert any(
-            law.kind == wanted.kind and set(law.columns) <= set(wanted.columns) and getattr(law, "right", "") in wanted.columns
+            law.kind == wanted.kind
+            and set(law.columns) <= set(wanted.columns)
+            and getattr(law, "right", "") in wanted.columns
             for law in laws
         ), text
 
@@ -80,7 +90,9 @@ def test_more_columns_than_bits_of_a_word(strategy):
     rng = np.random.default_rng(5)
     varied = {name: rng.integers(0, 5, 10).tolist() for name in ("c00", "c31", "c64", "c65")}
     table = {f"c{i:02}": varied.get(f"c{i:02}", [7] * 10) for i in range(66)}
-    expected = {rule for twin in (naive.minimal_keys, naive.minimal_fds, naive.minimal_ods) for rule in twin(varied, "equal")}
+    expected = {
+        rule for twin in (naive.minimal_keys, naive.minimal_fds, naive.minimal_ods) for rule in twin(varied, "equal")
+    }
     assert {rule.kind for rule in expected} == {"key", "fd", "od"}
     constant = {FunctionalDependency((), name) for name in table if name not in varied}
     assert set(discover_dependencies(engine(table), strategy=strategy).rules) == expected | constant
@@ -89,7 +101,10 @@ def test_more_columns_than_bits_of_a_word(strategy):
 
 def test_the_column_that_names_the_rows_is_in_no_law():
     relation = encode(open_source(pa.table({"id": [1, 2, 3], "a": [1, 1, 2], "b": [1, 2, 1]})), row_id="id")
-    assert {str(rule) for rule in discover_dependencies(LocalEngine(relation)).rules} == {"key (a, b)", "od {}: a ~ b desc"}
+    assert {str(rule) for rule in discover_dependencies(LocalEngine(relation)).rules} == {
+        "key (a, b)",
+        "od {}: a ~ b desc",
+    }
 
 
 class Elsewhere(SparkTasks):
@@ -103,7 +118,10 @@ class Elsewhere(SparkTasks):
         return 3
 
     def map(self, function, tasks, description, done=None, *, large=False, stop=NEVER):
-        return [pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(pickle.loads(pickle.dumps(task))))) for task in tasks]
+        return [
+            pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(pickle.loads(pickle.dumps(task)))))
+            for task in tasks
+        ]
 
 
 @pytest.mark.parametrize("error", [0.0, 0.05])
@@ -162,7 +180,10 @@ def _strike(deadline, left):
 def test_errors_of_approximate_laws():
     table = {"zip": [1, 1, 1, 2, 2, 2, 3, 3, 3, 3], "city": list("aabcccdddd")}
     result = discover_dependencies(engine(table), ["fd"], error=0.1)
-    assert {str(rule): result.errors[rule] for rule in result.rules} == {"fd (city) -> zip": 0.0, "fd (zip) -> city": 0.1}
+    assert {str(rule): result.errors[rule] for rule in result.rules} == {
+        "fd (city) -> zip": 0.0,
+        "fd (zip) -> city": 0.1,
+    }
 
 
 def _random_relation(columns, rows=60):

@@ -45,8 +45,12 @@ def test_a_kind_alone_is_complete(kind):
 def test_the_document():
     document = rowlaw.discover(ADDRESSES, kinds=["key", "fd", "od"], progress=False).to_dict()
     assert {rule["kind"] for rule in document["rules"]} == {"key", "fd", "od"}
-    assert all(set(rule) >= {"id", "kind", "rule", "predicates", "error", "support", "score"} for rule in document["rules"])
-    assert all(0 <= rule["score"] <= 1 and rule["error"] == 0 and rule["reason"].endswith(".") for rule in document["rules"])
+    assert all(
+        set(rule) >= {"id", "kind", "rule", "predicates", "error", "support", "score"} for rule in document["rules"]
+    )
+    assert all(
+        0 <= rule["score"] <= 1 and rule["error"] == 0 and rule["reason"].endswith(".") for rule in document["rules"]
+    )
     (key,) = (rule for rule in document["rules"] if rule["rule"] == "key (low, zip)")
     assert key["predicates"] == [["s.low", "=", "t.low"], ["s.zip", "=", "t.zip"]]
     assert document["seconds"].keys() >= {"read", "rank"}

@@ -19,8 +19,8 @@ from rowlaw.predicates import space
 from rowlaw.rules import canonical, implies, parse
 from rowlaw.search import hypergraph, run
 
-# Hydra, Table 1. In its fourth rule the text says what the formula, as it came down to us, has the wrong way round: of two
-# employees of one department the newer one does not earn more.
+# Hydra, Table 1. In its fourth rule the text says what the formula, as it came down to us, has the wrong way round: of
+# two employees of one department the newer one does not earn more.
 STAFF = pa.table(
     {
         "ID": [103, 197, 338, 631, 664],
@@ -75,7 +75,8 @@ PHI_3_IN_STATE, PHI_3_ON_DATE = (PHI_3[:-1] + f" and s.{c} = t.{c})" for c in ("
     [(7, [PHI_1, PHI_2, PHI_3, PHI_4, PHI_5]), (10, [PHI_1, PHI_2, PHI_3_IN_STATE, PHI_3_ON_DATE, PHI_4, PHI_5])],
 )
 def test_the_tax_table_of_incdc(rows, hold, strategy):
-    """Each rule is looked for among the columns it names, as in the paper's Example 3: on so few rows far too many rules hold."""
+    """Each rule is looked for among the columns it names, as in the paper's Example 3: on so few rows far too many
+    rules hold."""
     table = pa.table(dict(zip(TAX_COLUMNS, map(list, zip(*TAX_ROWS[:rows], strict=True)), strict=True)))
     for text in hold:
         (wanted,) = parse(text).denials
@@ -112,7 +113,8 @@ def test_best_first_with_reasons():
 
 
 def test_exceptions_as_many_as_chance_has_them_are_no_law():
-    groups = [n // 10 for n in range(200)]  # two rows are of one group rarely enough for the error allowed, and that says nothing
+    # two rows are of one group rarely enough for the error allowed, and that says nothing
+    groups = [n // 10 for n in range(200)]
     towns = ["typo" if n == 17 else f"town {group}" for n, group in enumerate(groups)]
     found = rowlaw.discover(pa.table({"group": groups, "town": towns}), kinds=["fd", "dc"], error=0.05, progress=False)
     score = {str(r.rule): r.score for r in found}
@@ -120,7 +122,9 @@ def test_exceptions_as_many_as_chance_has_them_are_no_law():
 
 
 def test_rules_that_restate_others_are_folded():
-    rows = [(z, s, a, b) for z, s in (("1", "x"), ("2", "x"), ("3", "y"), ("4", "y")) for a, b in ((1, 5), (2, 6), (3, 7))]
+    rows = [
+        (z, s, a, b) for z, s in (("1", "x"), ("2", "x"), ("3", "y"), ("4", "y")) for a, b in ((1, 5), (2, 6), (3, 7))
+    ]
     table = pa.table(dict(zip(("zip", "state", "low", "high"), map(list, zip(*rows, strict=True)), strict=True)))
     found = rowlaw.discover(table, kinds=["dc"], progress=False)
     hidden = {id for ids in found.folded.values() for id in ids}
@@ -221,10 +225,12 @@ def test_tables_without_pairs(rows):
 
 
 def test_ctrl_c_gives_what_is_proven(monkeypatch):
-    """A table of so many rules that nobody waits for the last. The signal comes once the search has worked for a second, from a thread."""
+    """A table of so many rules that nobody waits for the last. The signal comes once the search has worked for a
+    second, from a thread."""
     random = np.random.default_rng(5)
     table = pa.table({f"c{i}": random.integers(0, 30, 300) for i in range(20)})
-    rowlaw.discover(table.select(range(9)), kinds=["dc"], cross=False, progress=False)  # kernels are compiled, or loaded
+    # kernels are compiled, or loaded
+    rowlaw.discover(table.select(range(9)), kinds=["dc"], cross=False, progress=False)
     before, usual = signal.getsignal(signal.SIGINT), denial.searched
 
     def press(seconds):

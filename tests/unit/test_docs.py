@@ -36,7 +36,9 @@ def test_figures_are_written_into_the_pages(tmp_path):
     (results / "growth-rows.svg").write_text('<svg width="10"><text>1 s</text></svg>')
     assert writer.write(tmp_path, results) == [page]
     text = page.read_text()
-    assert text.startswith("Before.\n\n<!-- growth -->\n\n![Growth with rows](../pictures/benchmarks/growth-with-rows.svg)")
+    assert text.startswith(
+        "Before.\n\n<!-- growth -->\n\n![Growth with rows](../pictures/benchmarks/growth-with-rows.svg)"
+    )
     assert text.endswith("<!-- /growth -->\n\nAfter.\n")
     assert "background:#fff" in (tmp_path / "pictures/benchmarks/growth-with-rows.svg").read_text()
     assert writer.write(tmp_path, results) == []  # nothing new
@@ -172,8 +174,16 @@ def test_what_the_grammar_makes_is_what_the_parser_reads():
 
 def _left_out(text):
     """What only the grammar's comments forbid: comparisons of two literals, or of a column with itself."""
-    parts = re.sub(r"between (\S+) and", r"between \1 to", text).removeprefix("not ( ").split(" and ") if text.startswith("not") else []
-    compared = [found.groups() for part in parts if (found := re.fullmatch(r"(.+?) (?:=|!=|<|<=|>|>=|==|<>) (.+?)(?: \))?", part))]
+    parts = (
+        re.sub(r"between (\S+) and", r"between \1 to", text).removeprefix("not ( ").split(" and ")
+        if text.startswith("not")
+        else []
+    )
+    compared = [
+        found.groups()
+        for part in parts
+        if (found := re.fullmatch(r"(.+?) (?:=|!=|<|<=|>|>=|==|<>) (.+?)(?: \))?", part))
+    ]
     return any(left == right or not (is_column(left) or is_column(right)) for left, right in compared)
 
 
@@ -194,7 +204,11 @@ def test_examples_in_docs_import_what_is_public():
             if block.language == "python":
                 source = "\n".join(line[4:] for line in block.text.splitlines() if line.startswith((">>> ", "... ")))
                 for node in ast.walk(ast.parse(source)):
-                    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "rowlaw":
+                    if (
+                        isinstance(node, ast.Attribute)
+                        and isinstance(node.value, ast.Name)
+                        and node.value.id == "rowlaw"
+                    ):
                         assert node.attr in rowlaw.__all__ or node.attr == "errors", f"{page}: rowlaw.{node.attr}"
 
 
@@ -206,7 +220,14 @@ def test_figures_are_read_from_the_results(tmp_path):
     late = {"label": "late", "timeout_seconds": 60.0, "ratio": {"value": 0.0167, "bound": "<"}, "answers_agree": None}
     case = {"name": "keys", "size": 1000, "contenders": [{"label": "rowlaw", "median_seconds": 1.0}, peer, late]}
     machine = {"cores": 2, "cpu": "Z80", "memory_gib": 1, "python": "3.12", "packages": {"rowlaw": "0.1.0"}}
-    found = {"target": "key", "when": "2024-01-01", "repeat": 3, "machine": machine, "comparisons": [case], "growth": ["linear"]}
+    found = {
+        "target": "key",
+        "when": "2024-01-01",
+        "repeat": 3,
+        "machine": machine,
+        "comparisons": [case],
+        "growth": ["linear"],
+    }
     (tmp_path / "summary.json").write_text(json.dumps({"key": found}))
     shown = figures.figures(tmp_path)
     assert "| keys | 1,000 | 1 s | peer | 4 s | 0.25 | agree |" in shown

@@ -32,7 +32,14 @@ def write(folder: Path, *peers: dict[str, Any], growth: tuple[str, ...] = (), **
     machine = {"cores": 2, "cpu": "Z80", "memory_gib": 1, "python": "3.12", "packages": {"rowlaw": "0.1.0"}}
     one = {"label": "rowlaw", "median_seconds": 1.0, "seconds": [1.0], **ours}
     case = {"name": "keys", "size": 15, "axis": "columns", "contenders": [one, *peers]}
-    found = {"target": "key", "when": "2024-01-01", "repeat": 3, "machine": machine, "comparisons": [case], "growth": growth}
+    found = {
+        "target": "key",
+        "when": "2024-01-01",
+        "repeat": 3,
+        "machine": machine,
+        "comparisons": [case],
+        "growth": growth,
+    }
     (folder / "summary.json").write_text(json.dumps({"key": found}))
 
 
@@ -47,7 +54,9 @@ def test_who_is_faster_is_listed(figures: ModuleType, tmp_path: Path) -> None:
     assert "rowlaw, otherwise" in told
     assert "slow" not in told
     assert "late" not in told, "a bound below which we are is no loss"
-    assert "| [key](#key) | 1 | 2 | 1 | 0 of 0 | 0 |" in figures.summary(tmp_path), "our own other way is not another tool"
+    assert "| [key](#key) | 1 | 2 | 1 | 0 of 0 | 0 |" in figures.summary(tmp_path), (
+        "our own other way is not another tool"
+    )
 
 
 def test_our_own_other_way_may_be_faster_up_to_the_bar(figures: ModuleType, tmp_path: Path) -> None:
@@ -58,7 +67,10 @@ def test_our_own_other_way_may_be_faster_up_to_the_bar(figures: ModuleType, tmp_
 
 
 def test_missed_bars_are_listed(figures: ModuleType, tmp_path: Path) -> None:
-    lines = ("keys: 12 times the time for 10 times the rows; bar 13: met", "fds: 20 times the time for 10 times the rows; bar 13: missed")
+    lines = (
+        "keys: 12 times the time for 10 times the rows; bar 13: met",
+        "fds: 20 times the time for 10 times the rows; bar 13: missed",
+    )
     write(tmp_path, peer("slow", 0.5, bar=missed(0.1)), peer("late", 0.2, "<", bar=missed(0.1)), growth=lines)
     told = figures.losses(tmp_path)
     assert "keys, 15 columns: 0.5 of the time of slow; wanted: 0.1" in told
@@ -69,7 +81,11 @@ def test_missed_bars_are_listed(figures: ModuleType, tmp_path: Path) -> None:
 
 
 def test_failures_and_wrong_answers_are_listed(figures: ModuleType, tmp_path: Path) -> None:
-    write(tmp_path, peer("wrong", 0.5, answers_agree=False), {"label": "broken", "median_seconds": None, "failed": "exit code 1"})
+    write(
+        tmp_path,
+        peer("wrong", 0.5, answers_agree=False),
+        {"label": "broken", "median_seconds": None, "failed": "exit code 1"},
+    )
     told = figures.losses(tmp_path)
     assert "wrong gives another answer" in told
     assert "broken: exit code 1" in told
@@ -81,12 +97,24 @@ def test_memory_is_told_of_large_tables(figures: ModuleType, tmp_path: Path) -> 
 
 
 def test_memory_of_indexes_is_told(figures: ModuleType, tmp_path: Path) -> None:
-    write(tmp_path, data_bytes=2**20, peak_pss_bytes=2**21, peak_over_data=2.0, answer={"rules": 3, "index_bytes": 5 * 2**20})
+    write(
+        tmp_path,
+        data_bytes=2**20,
+        peak_pss_bytes=2**21,
+        peak_over_data=2.0,
+        answer={"rules": 3, "index_bytes": 5 * 2**20},
+    )
     assert "| key: keys, 15 columns | 1 MiB | 5 MiB | 5 |" in figures.memory(tmp_path)
 
 
 def test_errors_that_were_found_are_told(figures: ModuleType, tmp_path: Path) -> None:
-    write(tmp_path, answer={"cells": {"wrong": 3, "found": 4, "right": 2, "precision": 0.5, "recall": 0.6667, "f1": 0.5714}, "rules": 7})
+    write(
+        tmp_path,
+        answer={
+            "cells": {"wrong": 3, "found": 4, "right": 2, "precision": 0.5, "recall": 0.6667, "f1": 0.5714},
+            "rules": 7,
+        },
+    )
     assert "| keys | cells | 3 | 4 | 2 | 0.500 | 0.667 | 0.571 |" in figures.figures(tmp_path)
 
 

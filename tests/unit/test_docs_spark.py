@@ -23,7 +23,13 @@ ANSWERS = {
 
 def case(name, size, contenders):
     made = [
-        {"label": label, "median_seconds": seconds, "cpu_seconds": [cpu], "peak_pss_bytes": peak, "answer": ANSWERS.get(name)}
+        {
+            "label": label,
+            "median_seconds": seconds,
+            "cpu_seconds": [cpu],
+            "peak_pss_bytes": peak,
+            "answer": ANSWERS.get(name),
+        }
         for label, (seconds, cpu, peak) in contenders.items()
     ]
     return {"name": name, "size": size, "contenders": made}
@@ -40,7 +46,10 @@ def results(tmp_path):
     measured = [case(c.name, c.size, seconds) for c in target.CASES(Options())]
     machine = {"cores": 2, "cpu": "a processor", "memory_gib": 24, "load_before": 0.1}
     grown = [case("growth a key", size, {"rowlaw": (size / 10**6, 1.0, 50 * size)}) for size in (10**6, 10**7)]
-    documents = {"cluster": {"when": "2026-11-16", "machine": machine, "comparisons": measured}, "check": {"comparisons": grown}}
+    documents = {
+        "cluster": {"when": "2026-11-16", "machine": machine, "comparisons": measured},
+        "check": {"comparisons": grown},
+    }
     (tmp_path / "summary.json").write_text(json.dumps(documents))
     return tmp_path
 

@@ -1,4 +1,5 @@
-"""Counting without sorting, against all pairs one by one: in cells, by kinds, by exceptions, and among rows that have partners at all."""
+"""Counting without sorting, against all pairs one by one: in cells, by kinds, by exceptions, and among rows that have
+partners at all."""
 
 from itertools import product
 
@@ -34,7 +35,14 @@ COLUMNS = {
     "fewer": random.integers(0, 3, N),
 }
 WITH_NULLS = {name: pa.array(values, mask=random.random(N) < 0.1) for name, values in COLUMNS.items()}
-COMPARE = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+COMPARE = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
 
 
 def brute(denial, table, nulls):
@@ -54,7 +62,10 @@ def brute(denial, table, nulls):
     [
         "key (state, x)",
         *(f"not (s.state = t.state and s.x {op} t.x)" for op in COMPARE),
-        *(f"not (s.state = t.state and s.x {a} t.x and s.y {b} t.y)" for a, b in product(["<", "<=", ">", ">="], repeat=2)),
+        *(
+            f"not (s.state = t.state and s.x {a} t.x and s.y {b} t.y)"
+            for a, b in product(["<", "<=", ">", ">="], repeat=2)
+        ),
     ],
 )
 def test_in_cells(rule, nulls):
@@ -68,7 +79,9 @@ def test_in_cells(rule, nulls):
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])
-@pytest.mark.parametrize("columns", [("x", "y", ""), ("few", "fewer", "s.state = t.state and "), ("x", "y", "s.zip = t.zip and ")])
+@pytest.mark.parametrize(
+    "columns", [("x", "y", ""), ("few", "fewer", "s.state = t.state and "), ("x", "y", "s.zip = t.zip and ")]
+)
 @pytest.mark.parametrize("ops", list(product(["<", "<=", ">", ">="], repeat=2)))
 def test_by_distinct_rows(ops, columns, nulls):
     x, y, equal = columns
@@ -85,7 +98,9 @@ def test_by_distinct_rows(ops, columns, nulls):
 @pytest.mark.parametrize(("values", "repeats"), [(1_000, True), (10_000_000, False)])
 def test_how_often_rows_repeat(values, repeats):
     made = np.random.default_rng(3)
-    relation = encode(open_source(pa.table({name: made.integers(0, round(values**0.5), REPEATING_ROWS) for name in ("x", "y")})))
+    relation = encode(
+        open_source(pa.table({name: made.integers(0, round(values**0.5), REPEATING_ROWS) for name in ("x", "y")}))
+    )
     (denial,) = parse("not (s.x < t.x and s.y > t.y)").denials
     assert DistinctRows().applies(Question(compile_rule(denial, Scales(relation, "unknown")), relation.rows)) == repeats
 
@@ -106,7 +121,11 @@ def test_by_exceptions(nulls):
 
 def test_exceptions_are_few():
     """In a clean table they are found; where they are the rule, the attempt is given up."""
-    relation = encode(open_source(pa.table({"zip": ZIP, "city": 10 * ZIP + (np.arange(N) % 50 == 0), "noise": random.integers(0, 250, N)})))
+    relation = encode(
+        open_source(
+            pa.table({"zip": ZIP, "city": 10 * ZIP + (np.arange(N) % 50 == 0), "noise": random.integers(0, 250, N)})
+        )
+    )
     for column, few in (("city", True), ("noise", False)):
         (denial,) = parse(f"fd (zip) -> {column}").denials
         compiled = compile_rule(denial, Scales(relation, "unknown"))
@@ -115,7 +134,10 @@ def test_exceptions_are_few():
         values = np.array(relation.decode(columns=["zip", column]).to_pandas())
         broken = (values[:, None, 0] == values[None, :, 0]) & (values[:, None, 1] != values[None, :, 1])
         assert LocalEngine(relation).count([parse(f"fd (zip) -> {column}")])[0].pairs == broken.sum()
-        assert (found.pairs, found.per_row.tolist()) == (broken.sum(), (broken.sum(axis=0) + broken.sum(axis=1)).tolist())
+        assert (found.pairs, found.per_row.tolist()) == (
+            broken.sum(),
+            (broken.sum(axis=0) + broken.sum(axis=1)).tolist(),
+        )
 
 
 @pytest.mark.parametrize("nulls", ["unknown", "equal"])

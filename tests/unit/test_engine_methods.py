@@ -1,4 +1,5 @@
-"""The plan that ``explain`` shows is the one that runs: for many shapes of rules, alone, among others, and in pieces."""
+"""The plan that ``explain`` shows is the one that runs: for many shapes of rules, alone, among others, and in
+pieces."""
 
 import json
 from dataclasses import replace
@@ -185,12 +186,17 @@ def test_a_list_without_a_method_that_fits(relation):
 def test_nulls_elsewhere_do_not_keep_rules_from_sharing(nulls, relation):
     """One trie for rules with the same equalities, whatever else they compare; none of them writes its own rows."""
     others = [("x", "y"), ("x", "noise"), ("city", "y"), ("noise", "y"), ("city", "noise"), ("city", "x")]
-    rules = [parse(f"not (s.zip = t.zip and s.state = t.state and s.{a} != t.{a} and s.{b} < t.{b})") for a, b in others]
+    rules = [
+        parse(f"not (s.zip = t.zip and s.state = t.state and s.{a} != t.{a} and s.{b} < t.{b})") for a, b in others
+    ]
     scales = Scales(relation, nulls)
     compiled = [compile_rule(rule.denials[0], scales) for rule in rules]
     (trie,) = build(compiled)
     for number, groups in trie.walk(compiled):
-        assert count(compiled[number], N, groups=groups).pairs == LocalEngine(relation, nulls).count([rules[number]])[0].pairs
+        assert (
+            count(compiled[number], N, groups=groups).pairs
+            == LocalEngine(relation, nulls).count([rules[number]])[0].pairs
+        )
     assert sum("s" in rule.__dict__ for rule in compiled) == (0 if nulls == "unknown" else len(compiled))
     assert len({rule.rows_key for rule in compiled}) == (6 if nulls == "unknown" else 1)
 
@@ -198,7 +204,9 @@ def test_nulls_elsewhere_do_not_keep_rules_from_sharing(nulls, relation):
 def test_few_known_rows_are_grouped_alone(relation):
     """A rule that needs few of the rows that others group is better off with its own."""
     empty = [None] * 9
-    with encode(open_source(pa.table({"a": [1] * 10, "b": [*empty, 1], "c": list(range(10)), "d": [*empty, 2]}))) as few:
+    with encode(
+        open_source(pa.table({"a": [1] * 10, "b": [*empty, 1], "c": list(range(10)), "d": [*empty, 2]}))
+    ) as few:
         scales = Scales(few, "unknown")
         for columns, tries in (("bd", 2), ("bc", 2), ("bb", 1), ("cc", 1)):
             rules = [parse(f"not (s.a = t.a and s.{c} {op} t.{c})") for c, op in zip(columns, ("!=", "<"), strict=True)]
@@ -236,5 +244,8 @@ def test_as_text():
     assert RulePlan(()).to_dict()["count"]["method"] == "none"
     counted = CountPlan("cells", "few values", 2e-5, 3e-3, 1)
     assert str(counted) == "count by cells: few values (estimate under 0.1 ms, measured 3.0 ms; 1 violation)"
-    assert str(ListPlan(("a", "b"), 0.5, 1e-8)) == "list in 2 steps (estimate 500 ms and 10 ms for each million violations)\n1. a\n2. b"
+    assert (
+        str(ListPlan(("a", "b"), 0.5, 1e-8))
+        == "list in 2 steps (estimate 500 ms and 10 ms for each million violations)\n1. a\n2. b"
+    )
     assert [time_text(s) for s in (0.0, 0.0015, 1.0, 12.34)] == ["0 ms", "1.5 ms", "1.0 s", "12 s"]

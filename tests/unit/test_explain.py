@@ -26,7 +26,9 @@ TABLE = pa.table(
 def people(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pa.csv.write_csv(TABLE, "people.csv")
-    (tmp_path / "laws.yaml").write_text("rules:\n  city: fd (zip) -> city\n  pay: 'od {zip}: level ~ pay'\n  id: key (id)\n")
+    (tmp_path / "laws.yaml").write_text(
+        "rules:\n  city: fd (zip) -> city\n  pay: 'od {zip}: level ~ pay'\n  id: key (id)\n"
+    )
     return tmp_path
 
 
@@ -44,7 +46,8 @@ def test_a_broken_rule():
     assert (found.count.pairs, found.count.rows) == (4, 3)
     assert (found.removal.first, found.removal.exact) == ((2,), True)
     assert found.place is None
-    assert {(clash.s_row, clash.t_row) for clash in found.clashes} == {(2, 1)}  # 2 and 3 would show the same values again
+    # 2 and 3 would show the same values again
+    assert {(clash.s_row, clash.t_row) for clash in found.clashes} == {(2, 1)}
     assert [str(miss.rule) for miss in found.shorter] == ["key (zip)", "fd () -> city"]
     assert [miss.removal for miss in found.shorter] == [4, 6]
 
@@ -83,7 +86,10 @@ def test_without_rules_nothing_is_discovered(monkeypatch, people):
     found = explained("fd (zip) -> city")
     assert (found.place, found.rank, found.total) == (None, None, 0)
     assert "rank" not in run("people.csv", "fd (zip) -> city", "--quiet").output
-    assert "It holds even without s.level = t.level: fd (city) -> zip." in run("people.csv", "fd (city, level) -> zip", "--quiet").output
+    assert (
+        "It holds even without s.level = t.level: fd (city) -> zip."
+        in run("people.csv", "fd (city, level) -> zip", "--quiet").output
+    )
     assert "It is minimal" in run("people.csv", "fd (city) -> zip", "--quiet").output
 
 
@@ -103,7 +109,8 @@ def test_conditions_are_explained(people):
 def test_other_rules_have_an_upper_bound_or_a_proof():
     found = explained("not (s.zip = t.zip and s.level < t.level and s.pay >= t.pay)")
     assert (found.count.pairs, found.removal.count, found.removal.exact) == (1, 1, True)
-    every = explained("not (s.level <= t.level)")  # any two rows: all but one must go, and a greedy choice cannot prove it
+    # any two rows: all but one must go, and a greedy choice cannot prove it
+    every = explained("not (s.level <= t.level)")
     assert (every.removal.count, every.removal.exact) == (7, False)
 
 
@@ -151,7 +158,9 @@ def test_as_json(people):
     assert document["near_misses"][0]["rule"] == "key (zip)"
     assert document["plan"]["count"]["method"]
     assert document["rank"] is None
-    ranked = run("people.csv", "fd (zip) -> city", "--rules", "laws.yaml", "--row-id", "id", "--quiet", "--format", "json")
+    ranked = run(
+        "people.csv", "fd (zip) -> city", "--rules", "laws.yaml", "--row-id", "id", "--quiet", "--format", "json"
+    )
     assert json.loads(ranked.output)["rank"]["catches"].keys() == {"zip", "city"}
 
 

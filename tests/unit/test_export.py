@@ -91,7 +91,9 @@ def test_dbt(connection):
         "{% test rowlaw_functional_dependency(model, determinant, dependent) %}", ""
     )
     adapter = SimpleNamespace(quote=lambda name: f'"{name}"')
-    template = jinja2.Environment(autoescape=False, extensions=["jinja2.ext.do"]).from_string(generic.replace("{% endtest %}", ""))
+    template = jinja2.Environment(autoescape=False, extensions=["jinja2.ext.do"]).from_string(
+        generic.replace("{% endtest %}", "")
+    )
     query = template.render(adapter=adapter, model="people", determinant=["zip"], dependent="city")
     assert connection.execute(query).fetchall() == [("07030", 2, COUNTS["one city"])]
 
@@ -100,7 +102,10 @@ def test_dqx():
     checks = yaml.safe_load(str(export("dqx", row_id="id")))
     by_rule = {c["user_metadata"]["rowlaw_id"]: c for c in checks}
     assert {u.id for u in export("dqx").unexpressed} == {"odd"}
-    assert by_rule["unique"]["check"] == {"function": "is_unique", "arguments": {"columns": ["id"], "nulls_distinct": True}}
+    assert by_rule["unique"]["check"] == {
+        "function": "is_unique",
+        "arguments": {"columns": ["id"], "nulls_distinct": True},
+    }
     assert by_rule["one city"]["check"]["arguments"]["merge_columns"] == ["zip"]
     assert "FROM {{ input_view }}" in by_rule["one city"]["check"]["arguments"]["query"]
     assert by_rule["One-City"]["criticality"] == "warn"
@@ -123,7 +128,9 @@ def test_soda(connection):
         if f"{metric} query" in facts:
             ((found,),) = connection.execute(environment.from_string(facts[f"{metric} query"]).render()).fetchall()
             assert bool(found) == bool(COUNTS[rule.id]), rule.id
-    ((_, (missing,)),) = yaml.safe_load(str(rowlaw.export_rules("s.zip is not null", to="soda", table="people"))).items()
+    ((_, (missing,)),) = yaml.safe_load(
+        str(rowlaw.export_rules("s.zip is not null", to="soda", table="people"))
+    ).items()
     assert list(missing) == ["missing_count(zip)"]
 
 
@@ -174,7 +181,13 @@ def test_deequ():
         assert f"# {unexpressed.id}: " in text
         assert unexpressed.why in text
     assert "CheckLevel.Warning" not in text  # its only rule cannot be expressed
-    assert {u.id for u in export("deequ", nulls="equal").unexpressed} == {"one city", "One-City", "odd", "unique", "both"}
+    assert {u.id for u in export("deequ", nulls="equal").unexpressed} == {
+        "one city",
+        "One-City",
+        "odd",
+        "unique",
+        "both",
+    }
     only = rowlaw.export_rules("fd (a) -> b", to="deequ")
     assert "return []" in str(only)
     ast.parse(str(only))

@@ -21,7 +21,10 @@ def texts(text, **options):
         ("!(s.A == t.A and s.B != t.B)", "not (s.A = t.A and s.B != t.B)"),
         ("  !( s.A==t.A and s.B<>t.B )  ", "not (s.A = t.A and s.B != t.B)"),
         ("¬{ t.A <= s.A ∧ t.C >= s.B }", "not (s.A >= t.A and s.B <= t.C)"),
-        ("¬(t0.adult.csv.age=t1.adult.csv.age^t0.adult.csv.pay≤t1.adult.csv.pay)", "not (s.age = t.age and s.pay <= t.pay)"),
+        (
+            "¬(t0.adult.csv.age=t1.adult.csv.age^t0.adult.csv.pay≤t1.adult.csv.pay)",
+            "not (s.age = t.age and s.pay <= t.pay)",
+        ),
         ("not (s.A == t.A && s.B > 7.5 & t.C = 'x')", "not (t.C = 'x' and s.A = t.A and s.B > 7.5)"),
         ("!(7 < s.A)", "not (s.A > 7)"),
         ("¬{ t.Order Date == s.Order Date }", "not (s.`Order Date` = t.`Order Date`)"),
@@ -61,7 +64,14 @@ def columns(*names):
 
 
 def variable(left, index, op, right, other):
-    return {"type": "x.PredicateVariable", "column1": column(left), "index1": index, "op": op, "column2": column(right), "index2": other}
+    return {
+        "type": "x.PredicateVariable",
+        "column1": column(left),
+        "index1": index,
+        "op": op,
+        "column2": column(right),
+        "index2": other,
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,11 +90,17 @@ def variable(left, index, op, right, other):
             "od [A] -> [C, B]",
         ),
         (
-            {"type": "DenialConstraint", "predicates": [variable("A", 0, "EQUAL", "A", 1), variable("B", 1, "GREATER", "C", 0)]},
+            {
+                "type": "DenialConstraint",
+                "predicates": [variable("A", 0, "EQUAL", "A", 1), variable("B", 1, "GREATER", "C", 0)],
+            },
             "not (s.A = t.A and s.C < t.B)",
         ),
         (
-            {"type": "DenialConstraint", "predicates": [{"column1": column("A"), "index1": 0, "op": "LESS", "constant": 0.5}]},
+            {
+                "type": "DenialConstraint",
+                "predicates": [{"column1": column("A"), "index1": 0, "op": "LESS", "constant": 0.5}],
+            },
             "not (s.A < 0.5)",
         ),
     ],

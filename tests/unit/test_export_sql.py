@@ -1,4 +1,5 @@
-"""Exported SQL, run in DuckDB, finds exactly the violations that a check finds; constraints refuse exactly the tables that are broken."""
+"""Exported SQL, run in DuckDB, finds exactly the violations that a check finds; constraints refuse exactly the tables
+that are broken."""
 
 import duckdb
 import pyarrow as pa
@@ -37,7 +38,9 @@ def pairs(table, rule, nulls):
     """The labels of all violations, as rowlaw.check finds them."""
     result = rowlaw.check(table, RuleSet((NamedRule("R1", rule),), nulls), progress=False)
     found = sorted(
-        tuple(row[name] for name in ("s_row", "t_row") if name in row) for batch in result.pairs("R1") for row in batch.to_pylist()
+        tuple(row[name] for name in ("s_row", "t_row") if name in row)
+        for batch in result.pairs("R1")
+        for row in batch.to_pylist()
     )
     result.close()
     return found
@@ -53,9 +56,12 @@ def floats(table):
 def test_queries_find_what_check_finds(dialect, case):
     table, rule, nulls = case
     arrow = numbered(table)
-    export = rowlaw.export_rules(RuleSet((NamedRule("R1", rule),), nulls), table="data", row_id=ID, dialect=dialect, types=floats(table))
+    export = rowlaw.export_rules(
+        RuleSet((NamedRule("R1", rule),), nulls), table="data", row_id=ID, dialect=dialect, types=floats(table)
+    )
     with duckdb.connect() as connection:
-        connection.execute("CREATE MACRO regexp_like(text, pattern) AS regexp_matches(text, pattern)")  # as the standard calls it
+        # as the standard calls it
+        connection.execute("CREATE MACRO regexp_like(text, pattern) AS regexp_matches(text, pattern)")
         connection.register("data", arrow)
         rows = connection.execute(str(export)).fetchall()
         names = [d[0] for d in connection.description]
@@ -63,7 +69,10 @@ def test_queries_find_what_check_finds(dialect, case):
         assert "JOIN" not in str(export)
         expected = pairs(arrow, rule, nulls)
         assert sum(row[names.index("rowlaw_violations")] for row in rows) == len(expected)
-        assert sum(row[names.index("rowlaw_rows")] for row in rows) == len({row for pair in expected for row in pair}) or rule.kind == "fd"
+        assert (
+            sum(row[names.index("rowlaw_rows")] for row in rows) == len({row for pair in expected for row in pair})
+            or rule.kind == "fd"
+        )
         return
     labels = [i for i, name in enumerate(names) if name in ("s_row", "t_row")]
     assert sorted(tuple(row[i] for i in labels) for row in rows) == pairs(arrow, rule, nulls)
@@ -85,7 +94,9 @@ def test_constraints_refuse_what_check_finds(case):
     with duckdb.connect() as connection:
         connection.register("given", arrow)
         connection.execute("create table empty as select * from given limit 0")
-        columns = ", ".join(f'"{n.replace(chr(34), chr(34) * 2)}" {t}' for n, t, *_ in connection.execute("describe empty").fetchall())
+        columns = ", ".join(
+            f'"{n.replace(chr(34), chr(34) * 2)}" {t}' for n, t, *_ in connection.execute("describe empty").fetchall()
+        )
         connection.execute(f"create table kept ({columns}, {clause})")
         if violations:
             with pytest.raises(duckdb.ConstraintException):

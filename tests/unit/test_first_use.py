@@ -33,7 +33,11 @@ def here(tmp_path, monkeypatch):
 
 def command(*arguments, **given):
     found = subprocess.run(
-        [sys.executable, "-c", "from rowlaw.cli.app import main; main()", *arguments], capture_output=True, text=True, check=False, **given
+        [sys.executable, "-c", "from rowlaw.cli.app import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        **given,
     )
     return found.returncode, found.stdout, found.stderr
 
@@ -73,16 +77,22 @@ def test_errors_of_the_command_line_name_its_options(here, arguments, words):
     (here / "de.unknown").write_text(GERMAN)
     (here / "ragged.csv").write_text("a,b\n1,2,3\n")
     (here / "latin.csv").write_bytes("a,b\n1,é\n".encode("latin-1"))
-    code, _, error = command("check", *arguments, "--rule", "key (id)" if "de." in arguments[0] else "key (b)", "--quiet")
+    code, _, error = command(
+        "check", *arguments, "--rule", "key (id)" if "de." in arguments[0] else "key (b)", "--quiet"
+    )
     assert code == 2
     assert words in error
     assert "format='csv'" not in error
 
 
 def test_a_missing_table_of_the_catalog_is_called_a_table(monkeypatch):
-    catalog = types.SimpleNamespace(tableExists=lambda _: False, listTables=lambda _: [types.SimpleNamespace(name="orders")])
+    catalog = types.SimpleNamespace(
+        tableExists=lambda _: False, listTables=lambda _: [types.SimpleNamespace(name="orders")]
+    )
     session = types.SimpleNamespace(catalog=catalog)
-    with pytest.raises(RowlawError, match=r"no table 'sales.order' in the catalog of Spark \(did you mean 'orders'\?\), and no file"):
+    with pytest.raises(
+        RowlawError, match=r"no table 'sales.order' in the catalog of Spark \(did you mean 'orders'\?\), and no file"
+    ):
         open_source("sales.order", session=session)
 
 
@@ -102,7 +112,11 @@ Caused by: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AF
             JAVA,
             ["Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "org.apache.hadoop:hadoop-aws:3", "--packages"],
         ),
-        ("gs://b/t", 'UnsupportedFileSystemException: No FileSystem for scheme "gs"', ["gcs-connector", 'No FileSystem for scheme "gs"']),
+        (
+            "gs://b/t",
+            'UnsupportedFileSystemException: No FileSystem for scheme "gs"',
+            ["gcs-connector", 'No FileSystem for scheme "gs"'],
+        ),
         ("s3://b/t", 'No FileSystem for scheme "s3"', ["write s3a://b/t"]),
         ("https://x/t.csv", "boom", ["download the file first"]),
         ("s3a://b/t", "AccessDenied: 403 Forbidden", ["403 Forbidden", "credentials"]),
@@ -137,7 +151,12 @@ def test_rules_by_position():
 
 @pytest.mark.parametrize(
     ("function", "name", "near"),
-    [("check", "nuls", "nulls"), ("check", "delimeter", "delimiter"), ("discover", "kind", "kinds"), ("explain", "rowid", "row_id")],
+    [
+        ("check", "nuls", "nulls"),
+        ("check", "delimeter", "delimiter"),
+        ("discover", "kind", "kinds"),
+        ("explain", "rowid", "row_id"),
+    ],
 )
 def test_unknown_parameters_name_the_nearest(function, name, near):
     rules = () if function == "discover" else ("key (a)",)
@@ -157,7 +176,8 @@ def test_a_column_of_mixed_types_is_no_file():
     with (
         pytest.warns(RowlawWarning),
         pytest.raises(
-            RowlawError, match=r"MIXED_TYPES: DataFrame, column 'code': .* \(int, str\); give it one, for example frame\['code'\]"
+            RowlawError,
+            match=r"MIXED_TYPES: DataFrame, column 'code': .* \(int, str\); give it one, for example frame\['code'\]",
         ),
     ):
         check(frame, "key (code)")
@@ -193,7 +213,9 @@ def test_the_separator_line_of_excel(here, mark):
 
 def test_standard_input(here, monkeypatch):
     assert command("check", "-", "--rule", "key (id)", "-q", input=GERMAN)[0] == 0
-    code, out, _ = command("check", "-", "--rule", "fd (a) -> b", "-q", "--format", "json", input='[{"a": 1, "b": 2}, {"a": 1, "b": 3}]')
+    code, out, _ = command(
+        "check", "-", "--rule", "fd (a) -> b", "-q", "--format", "json", input='[{"a": 1, "b": 2}, {"a": 1, "b": 3}]'
+    )
     assert (code, json.loads(out)["rules"][0]["violations"]) == (1, 2)
     monkeypatch.setattr("sys.stdin", types.SimpleNamespace(isatty=lambda: True, buffer=io.BytesIO()))
     standard_input.copied.cache_clear()
@@ -216,7 +238,8 @@ def test_spreadsheets_say_what_to_install(here, monkeypatch):
 
 def test_decimal_commas_and_days_first_are_recognised(here):
     with pytest.warns(
-        RowlawWarning, match=r"'price' looks like numbers with a decimal comma .*types=\{'price': 'decimal_comma', 'day': 'date:%d"
+        RowlawWarning,
+        match=r"'price' looks like numbers with a decimal comma .*types=\{'price': 'decimal_comma', 'day': 'date:%d",
     ):
         check("de.csv", "key (id)")
     code, _, error = command("check", "de.csv", "--rule", "key (id)", "-q")
@@ -254,7 +277,9 @@ def test_spelled_types(here, frame):
 
 
 def test_values_that_are_not_spelled_so(here):
-    with pytest.raises(RowlawError, match="line 2, column 'day': '31.12.2023' cannot be read as date of the form %m/%d/%Y"):
+    with pytest.raises(
+        RowlawError, match="line 2, column 'day': '31.12.2023' cannot be read as date of the form %m/%d/%Y"
+    ):
         check("de.csv", "key (id)", types={"day": "date:%m/%d/%Y", "price": "string"})
     with pytest.raises(RowlawError, match="the format cannot be used"):
         check("de.csv", "key (id)", types={"day": "date:dd.mm.yyyy"})
@@ -263,8 +288,14 @@ def test_values_that_are_not_spelled_so(here):
 def test_one_rule_for_values_that_mean_nothing(here):
     (here / "t.csv").write_text("n,country,k\n1,NA,-\nNA,DE,5\n,NULL,7\n")
     assert values("t.csv") == {"n": [1, None, None], "country": ["NA", "DE", "NULL"], "k": ["-", "5", "7"]}
-    assert values("t.csv", null_values=["-", "NA"]) == {"n": [1, None, None], "country": [None, "DE", "NULL"], "k": [None, 5, 7]}
-    code, out, _ = command("check", "t.csv", "--rule", "s.k is not null", "--null-values", "-", "-q", "--format", "json")
+    assert values("t.csv", null_values=["-", "NA"]) == {
+        "n": [1, None, None],
+        "country": [None, "DE", "NULL"],
+        "k": [None, 5, 7],
+    }
+    code, out, _ = command(
+        "check", "t.csv", "--rule", "s.k is not null", "--null-values", "-", "-q", "--format", "json"
+    )
     assert (code, json.loads(out)["rules"][0]["violations"]) == (1, 1)
 
 

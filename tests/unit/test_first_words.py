@@ -22,15 +22,40 @@ def told(*arguments):
     return found.exception.on_command_line() if isinstance(found.exception, RowlawError) else found.output
 
 
-COMMANDS = ["check", "discover", "profile", "repair", "explain", "report", "export", "implies", "order-by", "import", "init", "apply"]
+COMMANDS = [
+    "check",
+    "discover",
+    "profile",
+    "repair",
+    "explain",
+    "report",
+    "export",
+    "implies",
+    "order-by",
+    "import",
+    "init",
+    "apply",
+]
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in (*COMMANDS, "show", "watch", "demo"))], ids=lambda c: "".join(c) or "rowlaw")
+@pytest.mark.parametrize(
+    "command", [[], *([name] for name in (*COMMANDS, "show", "watch", "demo"))], ids=lambda c: "".join(c) or "rowlaw"
+)
 def test_help_is_in_plain_words(command):
     text = told(*command, "--help")
     assert "Usage: rowlaw" in text
     assert not [word for word in ("<bool>", "<str>", "<int", "<float", "<list", "…") if word in text], text
-    if command and command[0] not in ("demo", "show", "apply", "watch", "init", "implies", "order-by", "import", "export"):
+    if command and command[0] not in (
+        "demo",
+        "show",
+        "apply",
+        "watch",
+        "init",
+        "implies",
+        "order-by",
+        "import",
+        "export",
+    ):
         assert "{SOURCE}" in text or " SOURCE" in text
 
 
@@ -38,7 +63,10 @@ def test_help_is_in_plain_words(command):
     ("arguments", "words"),
     [
         (["check", "t.csv"], "--rule: give a rule or a rule file: rowlaw check SOURCE RULES.yaml"),
-        (["explain", "t.csv"], "rowlaw explain t.csv: this is no rule; give both a table and a rule: rowlaw explain SOURCE RULE"),
+        (
+            ["explain", "t.csv"],
+            "rowlaw explain t.csv: this is no rule; give both a table and a rule: rowlaw explain SOURCE RULE",
+        ),
         (["explain", "fd (a) -> b"], "HAVING COUNT(*) > 1"),  # as with a table: groups, not pairs of rows
     ],
 )
@@ -71,7 +99,9 @@ def test_rules_that_people_try_first(text, words):
 
 @pytest.mark.parametrize("rules", [None, 5])
 def test_what_is_no_rule(rules):
-    with pytest.raises(RowlawError, match=rf"BAD_OPTION: rules={rules}: give a rule such as 'key \(id\)', a list of them"):
+    with pytest.raises(
+        RowlawError, match=rf"BAD_OPTION: rules={rules}: give a rule such as 'key \(id\)', a list of them"
+    ):
         rowlaw.check(PEOPLE, rules, progress=False)
     with pytest.raises(RowlawError, match="rule 'R2': rule must be a rule, or its text, not"):
         rowlaw.check(PEOPLE, ["key (id)", rules], progress=False)
@@ -101,7 +131,10 @@ def cause(id, violations, rows, count=None):
     ("found", "words"),
     [
         (Causes((cause("R1", 40, [7, 9]),), (), 100, 40), "2 rows explain all 40 violations: 7, 9"),
-        (Causes((cause("R1", 40, [7, 9]),), ("R2",), 100, 99), "2 rows explain 40 of 99 violations: 7, 9; the other violations are of R2"),
+        (
+            Causes((cause("R1", 40, [7, 9]),), ("R2",), 100, 99),
+            "2 rows explain 40 of 99 violations: 7, 9; the other violations are of R2",
+        ),
         (
             Causes((cause("R1", 40, [7]), cause("R2", 900, [1], 800)), ("R3", "R4", "R5"), 1000, 5000),
             "1 row explains 40 of 5,000 violations: 7; the other violations are of R2, R3, R4, R5",
@@ -125,12 +158,15 @@ def test_a_comparison_within_a_row_is_shown_as_it_was_written():
     assert str(rule) == str(pickle.loads(pickle.dumps(rule))) == "not (s.low > s.high and s.low != 0)"
     assert rule == rowlaw.parse("not (s.high < s.low and s.low != 0)")
     (clash,) = rowlaw.check(pa.table({"low": [7], "high": [3]}), "s.low <= s.high", progress=False).side_by_side("R1")
-    assert [(line.left, line.left_value, line.op, line.right_value, line.right) for line in clash.lines] == [("low", 7, ">", 3, "high")]
+    assert [(line.left, line.left_value, line.op, line.right_value, line.right) for line in clash.lines] == [
+        ("low", 7, ">", 3, "high")
+    ]
     assert hash(rule) == hash(rowlaw.parse("not (s.high < s.low and s.low != 0)"))
 
 
 @pytest.mark.parametrize(
-    ("table", "words"), [(PEOPLE, "no suspect cells in 3 rows, by 1 law"), (PEOPLE.slice(0, 1), "no suspect cells in 1 row,")]
+    ("table", "words"),
+    [(PEOPLE, "no suspect cells in 3 rows, by 1 law"), (PEOPLE.slice(0, 1), "no suspect cells in 1 row,")],
 )
 def test_no_suspect_cells(table, words):
     assert words in repr(rowlaw.repair(table, "fd (id) -> city", progress=False))

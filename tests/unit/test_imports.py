@@ -76,7 +76,9 @@ ABOVE_THE_ENGINE = [p for p in MODULES if p.relative_to(ROOT).parts[0] in {"viol
 def test_nothing_above_the_engine_sees_where_it_runs(path):
     """Discovery passes samples (Relation) and pairs of rows (Pairs) on to evidence, without looking inside."""
     for module, node in imports(path):
-        assert not module.startswith("rowlaw.engine.") or not module.startswith(("rowlaw.engine.local", "rowlaw.engine.spark")), module
+        assert not module.startswith("rowlaw.engine.") or not module.startswith(
+            ("rowlaw.engine.local", "rowlaw.engine.spark")
+        ), module
         if module.startswith("rowlaw.relation"):
             assert {alias.name for alias in node.names} <= {"Relation", "Pairs", "KnownRows"}, module
     for node in ast.walk(ast.parse(path.read_text())):
@@ -89,7 +91,8 @@ WITHOUT_ARRAYS = [p for p in ABOVE_THE_ENGINE if p.relative_to(ROOT).parts[0] !=
 
 @pytest.mark.parametrize("path", WITHOUT_ARRAYS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_answers_are_no_arrays(path):
-    """Discovery works with sets of predicates as bits, and the report lays out a graph; all others see tables and numbers."""
+    """Discovery works with sets of predicates as bits, and the report lays out a graph; all others see tables and
+    numbers."""
     assert not {"numpy", "numba"} & {module.split(".")[0] for module, _ in imports(path)}
 
 
@@ -97,18 +100,30 @@ def test_answers_are_no_arrays(path):
 def test_optional_packages_are_imported_inside_functions(path):
     tree = ast.parse(path.read_text())
     for node in tree.body:
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) else []
+        names = (
+            [a.name for a in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
         assert not {n.split(".")[0] for n in names} & OPTIONAL
 
 
 def test_rules_need_the_standard_library_only():
-    code = "import sys, rowlaw.rules; print([m for m in ('numpy', 'pyarrow', 'pyspark', 'yaml', 'numba') if m in sys.modules])"
+    code = (
+        "import sys, rowlaw.rules; print([m for m in ('numpy', 'pyarrow', 'pyspark', 'yaml', 'numba') if m "
+        "in sys.modules])"
+    )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 
 @pytest.mark.parametrize("module", ["rowlaw", "rowlaw.cli"])
 def test_import_is_light(module):
-    code = f"import sys, {module}; print([m for m in ('numpy', 'pyarrow', 'pandas', 'pyspark', 'numba', 'yaml') if m in sys.modules])"
+    code = (
+        f"import sys, {module}; print([m for m in ('numpy', 'pyarrow', 'pandas', 'pyspark', 'numba', 'yaml') "
+        "if m in sys.modules])"
+    )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 
 

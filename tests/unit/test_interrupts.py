@@ -1,4 +1,5 @@
-"""Ctrl-C: real processes, real signals. The first one gives what is proven, the second one ends at once; never a traceback.
+"""Ctrl-C: real processes, real signals. The first one gives what is proven, the second one ends at once; never a
+traceback.
 
 The signal is sent by the process itself when it reaches a place, so no test depends on how long anything takes.
 """
@@ -83,7 +84,9 @@ def folder(tmp_path):
 def run(folder, code, *arguments, check=True):
     environment = {**os.environ, "ROWLAW_SCRATCH": str(folder / "scratch")}
     command = [sys.executable, "-c", START + textwrap.dedent(code) + END, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=250)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env=environment, timeout=250
+    )
     if check:
         assert "Traceback" not in done.stderr, done.stderr
         assert "Error" not in done.stderr, done.stderr
@@ -208,7 +211,8 @@ def test_other_commands_end_at_once(folder, command, place):
     rowlaw.Laws.create(folder / "kept.state", str(folder / "people.csv"), row_id="id", progress=False)
     before = names(folder)
     where = {
-        "reading": "at('rowlaw.source.read', 'open_source', lambda: None); at('rowlaw.source.csv', 'CsvSplit.read', act)",
+        "reading": "at('rowlaw.source.read', 'open_source', lambda: None); at('rowlaw.source.csv', "
+        "'CsvSplit.read', act)",
         "writing": "at('os', 'fsync', act)",  # of the draft of a file, or of a state
     }[place]
     done = run(folder, f"act = lambda: (press(), wait())\n{where}", *COMMANDS[command])
@@ -220,7 +224,9 @@ def test_other_commands_end_at_once(folder, command, place):
         assert run(folder, "", *COMMANDS[command]).returncode == 0
 
 
-@pytest.mark.parametrize("command", [("explain", "people.csv", "R1"), ("report", "people.csv"), ("init", "people.state", "people.csv")])
+@pytest.mark.parametrize(
+    "command", [("explain", "people.csv", "R1"), ("report", "people.csv"), ("init", "people.state", "people.csv")]
+)
 def test_discovery_inside_of_other_commands_is_no_exception(folder, command):
     done = run(folder, "in_phase('search', lambda: (press(), wait()))", *command, "--quiet", "--out", "told.txt")
     assert (done.returncode, done.stdout, done.stderr) == (3, "", STOPPED)
@@ -268,13 +274,16 @@ def test_python_gets_a_partial_result(tmp_path, phase):
     code = f"""{PYTHON}
 in_phase({phase!r}, press)
 found = rowlaw.discover(table, progress=False)
-print(type(found).__name__, found.partial, signal.getsignal(signal.SIGINT) is handler, signal.set_wakeup_fd(-1), threading.active_count())
+as_before = signal.getsignal(signal.SIGINT) is handler
+print(type(found).__name__, found.partial, as_before, signal.set_wakeup_fd(-1), threading.active_count())
 try:
     press(); wait()
 except KeyboardInterrupt:
     print("as before")
 """
-    done = subprocess.run([sys.executable, "-c", START + code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", START + code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert (done.stdout.splitlines(), done.stderr) == ([f"Discovery {phase != 'rank'} True -1 1", "as before"], "")
 
 
@@ -295,7 +304,9 @@ except KeyboardInterrupt:
     print("raised", flush=True)
 os._exit(0)
 """
-    done = subprocess.run([sys.executable, "-c", START + code], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=250)
+    done = subprocess.run(
+        [sys.executable, "-c", START + code], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=250
+    )
     assert (done.stdout, done.stderr) == ("raised\n", "")
 
 
@@ -321,7 +332,8 @@ def test_listeners_are_asked_the_latest_first():
 
 
 def test_a_kernel_hears_while_the_main_thread_is_inside_of_it():
-    """Python calls handlers only between two steps of its own; a thread hears at once and sets the flag that kernels look at."""
+    """Python calls handlers only between two steps of its own; a thread hears at once and sets the flag that kernels
+    look at."""
     code = """
 import numba, numpy as np, os, signal, threading, time
 from rowlaw.deadline import Deadline

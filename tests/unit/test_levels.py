@@ -33,11 +33,14 @@ def texts(found):
 @pytest.mark.parametrize(
     "sample",
     [
-        # Example 4 (Table III): (A) -> C holds here, and would prune {A}: B ~ C, which is minimal on the table, before it is refuted
+        # Example 4 (Table III): (A) -> C holds here, and would prune {A}: B ~ C, which is minimal on the table, before
+        # it is refuted
         pytest.param([4, 5, 7], id="4"),
-        # Example 6 (Table IV): the sample and the table agree on level 1, but not on level 0, where C is constant in the sample
+        # Example 6 (Table IV): the sample and the table agree on level 1, but not on level 0, where C is constant in
+        # the sample
         pytest.param([0, 1, 3, 4], id="6"),
-        # Example 7 (Table V): {}: A ~ C holds here and not on the table; one pair that breaks it has to come in (Table VI)
+        # Example 7 (Table V): {}: A ~ C holds here and not on the table; one pair that breaks it has to come in (Table
+        # VI)
         pytest.param([6, 7], id="7"),
         pytest.param([0, 6, 7], id="7, after"),
         pytest.param([], id="nothing"),
@@ -87,13 +90,19 @@ def test_pairs_that_agree_most_come_first():
 
 
 def test_a_dependency_on_a_column_with_nulls_prunes_only_what_it_may():
-    """Rows that agree on zip do not differ in city; but where city is null they do not agree on it, so it adds to a context."""
+    """Rows that agree on zip do not differ in city; but where city is null they do not agree on it, so it adds to a
+    context."""
     table = {"zip": [1, 1], "city": ["Ulm", None], "name": ["a", "b"]}
     unknown, equal = (texts(discover_levels(engine(table, nulls))) for nulls in ("unknown", "equal"))
     assert unknown == {"fd () -> zip"}  # no two rows have a city
     assert "fd (city) -> name" in equal
     assert "fd () -> city" not in equal
-    table = {"zip": [1, 1, 2, 2], "city": ["Ulm", None, "Bonn", "Bonn"], "name": ["a", "b", "c", "c"], "id": [1, 2, 3, 4]}
+    table = {
+        "zip": [1, 1, 2, 2],
+        "city": ["Ulm", None, "Bonn", "Bonn"],
+        "name": ["a", "b", "c", "c"],
+        "id": [1, 2, 3, 4],
+    }
     found = discover_levels(engine(table, "unknown"))
     assert set(found.fds) == naive.minimal_fds(table, "unknown")
     assert "fd (zip) -> city" in texts(found)
@@ -102,7 +111,8 @@ def test_a_dependency_on_a_column_with_nulls_prunes_only_what_it_may():
 
 
 def generated(rows=600):
-    """Sorted, coarser and independent columns, few values, and some null: so that a small sample is wrong about much."""
+    """Sorted, coarser and independent columns, few values, and some null: so that a small sample is wrong about
+    much."""
     rng = np.random.default_rng(0)
     day = rng.integers(0, 300, rows)
     columns = {

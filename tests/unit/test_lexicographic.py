@@ -144,14 +144,23 @@ def test_rules_that_may_be_broken_prove_nothing():
 
 
 def test_what_is_true_on_every_table():
-    for rule in ("od [a] -> [a]", "od [a, b] -> [a]", "od {a}: a ~ b", "od {}: a ~ a", "fd (a, b) -> a", "not (s.a < t.a and s.a > t.a)"):
+    for rule in (
+        "od [a] -> [a]",
+        "od [a, b] -> [a]",
+        "od {a}: a ~ b",
+        "od {}: a ~ a",
+        "fd (a, b) -> a",
+        "not (s.a < t.a and s.a > t.a)",
+    ):
         assert RuleSet().implies(rule)
     assert RuleSet().order_by("a, b desc, a desc") == ["a", "b desc"]
     assert RuleSet().order_by([]) == []
 
 
 def test_a_shorter_list_may_turn_columns_round_and_change_their_order():
-    rules = RuleSet.of(["fd (countdown) -> year", "fd (countdown) -> quarter", "fd (quarter, year) -> countdown"], nulls="equal")
+    rules = RuleSet.of(
+        ["fd (countdown) -> year", "fd (countdown) -> quarter", "fd (quarter, year) -> countdown"], nulls="equal"
+    )
     assert rules.order_by("year, quarter, countdown") == ["year", "quarter"]
     ordered = ["od {}: countdown ~ year desc", "od {year}: countdown ~ quarter desc"]
     rules = RuleSet.of([*(r.rule for r in rules), *ordered], nulls="equal")
@@ -204,7 +213,9 @@ def test_a_rule_set_that_was_asked_is_still_a_value():
 
 
 def test_many_rules():
-    rules = RuleSet.of([f"fd (a{i}, b{i % 7}) -> c" for i in range(3000)] + [f"od {{a{i}}}: x ~ y" for i in range(3000)], nulls="equal")
+    rules = RuleSet.of(
+        [f"fd (a{i}, b{i % 7}) -> c" for i in range(3000)] + [f"od {{a{i}}}: x ~ y" for i in range(3000)], nulls="equal"
+    )
     assert rules.implies("od [a17, x] -> [a17, y]") is False
     assert rules.implies("fd (a17, b3, x) -> c")
     assert rules.implies("od {a17, b3}: c ~ z")

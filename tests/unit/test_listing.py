@@ -21,14 +21,21 @@ from rowlaw.source import open_source
 
 ROWS = 60_000  # unsorted: 1.8 * 10^9 pairs violate the first rule
 RULE = "not (s.a < t.a)"
-TEXTS = (RULE, "not (s.g = t.g and s.a < t.a)", "not (s.g = t.g and s.a < t.a and s.b > t.b)", "not (s.g = t.g and s.b != t.b)")
+TEXTS = (
+    RULE,
+    "not (s.g = t.g and s.a < t.a)",
+    "not (s.g = t.g and s.a < t.a and s.b > t.b)",
+    "not (s.g = t.g and s.b != t.b)",
+)
 
 
 @pytest.fixture(scope="module")
 def relation():
     random = np.random.default_rng(0)
     a = random.permutation(ROWS)
-    with encode(open_source(pa.table({"a": a, "b": a + random.integers(0, 9, ROWS), "g": random.integers(0, 9_000, ROWS)}))) as made:
+    with encode(
+        open_source(pa.table({"a": a, "b": a + random.integers(0, 9, ROWS), "g": random.integers(0, 9_000, ROWS)}))
+    ) as made:
         yield made
 
 

@@ -83,7 +83,9 @@ def test_a_quote_that_is_never_closed_is_an_error(here, text, line, packed, colu
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", " \n"])
-@pytest.mark.parametrize("field", ['"two\nlines"', '"two\nlines\n"', '"a ""quoted""\nword"', '"two\nlines" more', 'inch 5"'])
+@pytest.mark.parametrize(
+    "field", ['"two\nlines"', '"two\nlines\n"', '"a ""quoted""\nword"', '"two\nlines" more', 'inch 5"']
+)
 def test_a_quote_that_is_closed_is_none(here, field, end):
     (here / "t.csv").write_text(f"id,name\n1,a\n2,{field}{end}", newline="")
     assert len(values("t.csv")["id"]) == 2
@@ -101,7 +103,9 @@ def test_lines_above_the_header(here, head):
         values("t.csv")
 
 
-@pytest.mark.parametrize(("cells", "hinted"), [(["1,234", "5,678"], False), (["1,234", "5,67"], True), (["0,500", "1,250"], True)])
+@pytest.mark.parametrize(
+    ("cells", "hinted"), [(["1,234", "5,678"], False), (["1,234", "5,67"], True), (["0,500", "1,250"], True)]
+)
 def test_thousands_are_not_called_decimals(here, cells, hinted):
     (here / "t.csv").write_text("id;n\n" + "".join(f"{i};{cell}\n" for i, cell in enumerate(cells)))
     assert bool(open_source("t.csv", columns=["id"]).hints) is hinted
@@ -142,7 +146,9 @@ main()
 """
 
 
-@pytest.mark.parametrize(("package", "code", "words"), [("missing", 2, "needs the package 'openpyxl'"), ("there", 1, "key (a)")])
+@pytest.mark.parametrize(
+    ("package", "code", "words"), [("missing", 2, "needs the package 'openpyxl'"), ("there", 1, "key (a)")]
+)
 def test_spreadsheets_on_the_command_line(here, package, code, words):
     """The command line hides pandas from pyarrow to start quickly, and must not hide it from itself."""
     (here / "t.xlsx").write_bytes(b"PK")

@@ -1,4 +1,5 @@
-"""Pins the oracle itself: examples worked by hand, the papers' examples, and agreement between independent definitions."""
+"""Pins the oracle itself: examples worked by hand, the papers' examples, and agreement between independent
+definitions."""
 
 from __future__ import annotations
 
@@ -179,7 +180,8 @@ class TestViolations:
         assert naive.violations(fd, table, "equal") == [(0, 1), (1, 0), (1, 3), (3, 1)]
         compatible = OrderCompatible((), "a", "b")
         assert naive.violations(compatible, table, "unknown") == []
-        assert naive.violations(compatible, table, "equal") == [(0, 2), (1, 2), (3, 2)]  # null before 1, but 1 and 2 after null
+        # null before 1, but 1 and 2 after null
+        assert naive.violations(compatible, table, "equal") == [(0, 2), (1, 2), (3, 2)]
 
     def test_no_rows_and_one_row(self) -> None:
         for values in ([], [1]):
@@ -190,12 +192,16 @@ class TestViolations:
 class TestEvidence:
     def test_by_hand(self) -> None:
         space = [p("s.a", op, "t.a") for op in OPS]
-        less, equal, more = ({p("s.a", op, "t.a") for op in ops} for ops in (("<", "<=", "!="), ("=", "<=", ">="), (">", ">=", "!=")))
+        less, equal, more = (
+            {p("s.a", op, "t.a") for op in ops} for ops in (("<", "<=", "!="), ("=", "<=", ">="), (">", ">=", "!="))
+        )
         table: naive.Table = {"a": [1, 1, 2, None]}
         assert naive.evidence(table, space, "unknown") == Counter(
             {frozenset(less): 2, frozenset(equal): 2, frozenset(more): 2, frozenset(): 6}
         )
-        assert naive.evidence(table, space, "equal") == Counter({frozenset(less): 5, frozenset(equal): 2, frozenset(more): 5})
+        assert naive.evidence(table, space, "equal") == Counter(
+            {frozenset(less): 5, frozenset(equal): 2, frozenset(more): 5}
+        )
 
     def test_duplicate_rows_give_the_all_equal_evidence(self) -> None:
         """FACTS.md: folding equal rows without it gives wp 26 rules instead of 106."""
@@ -260,7 +266,9 @@ class TestLexicographic:
     def test_agrees_with_its_denials(self, data: st.DataObject) -> None:
         table, nulls = data.draw(strategies.tables(max_columns=3)), data.draw(strategies.nulls())
         rule: OrderDependency = data.draw(strategies.order_dependencies(table))
-        assert naive.violations(rule, table.values, nulls) == naive.lex_violations(rule.left, rule.right, table.values, nulls)
+        assert naive.violations(rule, table.values, nulls) == naive.lex_violations(
+            rule.left, rule.right, table.values, nulls
+        )
 
 
 class TestPredicateSpace:
@@ -281,7 +289,11 @@ class TestPredicateSpace:
         assert {q.columns for q in space} == {("a", "a"), ("b", "b"), ("c", "c"), ("a", "b"), ("b", "a")}
         assert len(space) == 3 * 6 + 2 * 6
         assert {q.exchanged for q in space} == set(space)
-        assert {q.columns for q in naive.predicate_space(table, types, cross=False)} == {("a", "a"), ("b", "b"), ("c", "c")}
+        assert {q.columns for q in naive.predicate_space(table, types, cross=False)} == {
+            ("a", "a"),
+            ("b", "b"),
+            ("c", "c"),
+        }
         assert len(naive.predicate_space(table, types, overlap=0.34)) == 18
 
     def test_order_across_columns_needs_near_means(self) -> None:
@@ -298,11 +310,15 @@ class TestPredicateSpace:
         space = naive.predicate_space(table, {"a": "number", "b": "number"})
         assert {q.op for q in space if q.columns == ("a", "b")} == {Op.EQ, Op.NE}
         dates: naive.Table = {"a": [dt.date.min], "b": [dt.date.min, dt.date.max]}
-        assert {q.op for q in naive.predicate_space(dates, {"a": "date", "b": "date"}) if q.columns == ("a", "b")} == set(Op)
+        assert {
+            q.op for q in naive.predicate_space(dates, {"a": "date", "b": "date"}) if q.columns == ("a", "b")
+        } == set(Op)
 
     def test_single_row_and_constants(self) -> None:
         table: naive.Table = {"a": [1], "b": [1]}
-        space = naive.predicate_space(table, {"a": "number", "b": "number"}, cross=False, single_row=True, constants={"a": [0]})
+        space = naive.predicate_space(
+            table, {"a": "number", "b": "number"}, cross=False, single_row=True, constants={"a": [0]}
+        )
         assert len(space) == 12 + 12 + 12
         assert {q.exchanged for q in space} == set(space)
         assert p("s.a", "<", "s.b") in space
@@ -319,7 +335,9 @@ class TestTriviality:
             dc("s.a < t.b", "s.b < t.a", "s.a >= t.a", "s.b >= t.b"),
             dc("s.a < s.a"),
             Denial((Predicate(Column("s", "a"), Op.LT, Constant(1)), Predicate(Column("s", "a"), Op.GT, Constant(2)))),
-            Denial((Predicate(Column("s", "a"), Op.EQ, Constant("x")), Predicate(Column("s", "a"), Op.EQ, Constant("y")))),
+            Denial(
+                (Predicate(Column("s", "a"), Op.EQ, Constant("x")), Predicate(Column("s", "a"), Op.EQ, Constant("y")))
+            ),
         ],
         ids=str,
     )
@@ -333,9 +351,18 @@ class TestTriviality:
             dc("s.a = t.b", "s.b = t.b", "s.a = s.b"),
             dc("s.a < t.b", "s.b < t.a", "s.a >= t.a", "s.b <= t.b"),
             Denial(
-                (Predicate(Column("s", "a"), Op.GT, Constant(1)), Predicate(Column("s", "a"), Op.LT, Constant(2)), p("s.a", "<", "t.a"))
+                (
+                    Predicate(Column("s", "a"), Op.GT, Constant(1)),
+                    Predicate(Column("s", "a"), Op.LT, Constant(2)),
+                    p("s.a", "<", "t.a"),
+                )
             ),
-            Denial((Predicate(Column("s", "a"), Op.LT, Constant(dt.date.max)), Predicate(Column("s", "b"), Op.LT, Constant(2)))),
+            Denial(
+                (
+                    Predicate(Column("s", "a"), Op.LT, Constant(dt.date.max)),
+                    Predicate(Column("s", "b"), Op.LT, Constant(2)),
+                )
+            ),
         ],
         ids=str,
     )
@@ -352,7 +379,8 @@ class TestTriviality:
 
 
 def rules_by_definition(table: naive.Table, space: list[Predicate], nulls: Nulls, error: float) -> set[Denial]:
-    """Minimal rules without any cleverness: every set of predicates, tested by its violations, kept when it follows from no other.
+    """Minimal rules without any cleverness: every set of predicates, tested by its violations, kept when it follows
+    from no other.
 
     A set with two operators for the same operands is written with one, or is trivial.
     """
@@ -364,7 +392,11 @@ def rules_by_definition(table: naive.Table, space: list[Predicate], nulls: Nulls
         total = n if rule.arity == 1 else n * (n - 1)
         return total == 0 or naive.count(rule, table, nulls) / total <= error
 
-    good = [rule for rule in {naive.canonical(Denial(chosen)) for chosen in sets} if not naive.is_trivial(rule) and valid(rule)]
+    good = [
+        rule
+        for rule in {naive.canonical(Denial(chosen)) for chosen in sets}
+        if not naive.is_trivial(rule) and valid(rule)
+    ]
     good.sort(key=lambda rule: len(rule.predicates))
     found = {rule for rule in good if not any(naive.follows(rule, other) for other in good if other != rule)}
     return {rule for rule in found if naive.breakable(rule, table, nulls)}
@@ -375,14 +407,19 @@ class TestMinimalDenials:
         rule = dc("s.a < t.a", "s.b = t.b")
         assert naive.follows(rule, rule)
         assert all(
-            naive.follows(rule, dc(weak)) for weak in ("s.a < t.a", "s.a <= t.a", "s.a != t.a", "s.a > t.a", "s.b = t.b", "s.b <= t.b")
+            naive.follows(rule, dc(weak))
+            for weak in ("s.a < t.a", "s.a <= t.a", "s.a != t.a", "s.a > t.a", "s.b = t.b", "s.b <= t.b")
         )
-        assert not any(naive.follows(rule, dc(other)) for other in ("s.a = t.a", "s.b != t.b", "s.b < t.b", "s.c = t.c", "s.a < t.b"))
+        assert not any(
+            naive.follows(rule, dc(other))
+            for other in ("s.a = t.a", "s.b != t.b", "s.b < t.b", "s.c = t.c", "s.a < t.b")
+        )
         assert not naive.follows(dc("s.a < t.a"), rule)
         assert naive.follows(dc("s.a = t.a", "t.a < t.b"), dc("s.a < s.b"))  # a rule about one row, at row t
 
     def test_a_weak_operator_makes_stronger_ones_redundant(self) -> None:
-        """b falls strictly while a grows, so `s.a < t.a and s.b <= t.b` never holds; `<` and `=` in its place follow."""
+        """b falls strictly while a grows, so `s.a < t.a and s.b <= t.b` never holds; `<` and `=` in its place
+        follow."""
         table: naive.Table = {"a": [1, 2, 3], "b": [9, 8, 7]}
         space = naive.predicate_space(table, {"a": "number", "b": "number"}, cross=False)
         assert texts(naive.minimal_denials(table, space, "unknown")) == {
@@ -395,7 +432,10 @@ class TestMinimalDenials:
         """One tie in a: not even `=` holds of a alone, and weak operators are broken by the tie."""
         table: naive.Table = {"a": [1, 1, 2], "b": [5, 4, 6]}
         space = naive.predicate_space(table, {"a": "number", "b": "number"}, cross=False)
-        assert texts(naive.minimal_denials(table, space, "unknown")) == {"not (s.b = t.b)", "not (s.a < t.a and s.b >= t.b)"}
+        assert texts(naive.minimal_denials(table, space, "unknown")) == {
+            "not (s.b = t.b)",
+            "not (s.a < t.a and s.b >= t.b)",
+        }
 
     def test_constant_column(self) -> None:
         space = naive.predicate_space({"a": [1, 1]}, {"a": "number"})
@@ -404,7 +444,10 @@ class TestMinimalDenials:
     def test_unknown_column_makes_every_weakest_predicate_a_rule_and_none_is_reported(self) -> None:
         table: naive.Table = {"a": [None, None, math.nan]}
         space = naive.predicate_space(table, {"a": "number"})
-        assert texts(naive.minimal_denials(table, space, "unknown", vacuous=True)) == {"not (s.a <= t.a)", "not (s.a != t.a)"}
+        assert texts(naive.minimal_denials(table, space, "unknown", vacuous=True)) == {
+            "not (s.a <= t.a)",
+            "not (s.a != t.a)",
+        }
         assert naive.minimal_denials(table, space, "unknown") == set()
         assert texts(naive.minimal_denials(table, space, "equal")) == {"not (s.a != t.a)"}
 
@@ -450,7 +493,9 @@ class TestMinimalDenials:
 
     def test_the_space_is_closed_under_conjunction(self) -> None:
         table: naive.Table = {"a": [1, 2, 3]}
-        assert naive.minimal_denials(table, [p("s.a", "<=", "t.a"), p("s.a", ">=", "t.a")], "unknown") == {dc("s.a = t.a")}
+        assert naive.minimal_denials(table, [p("s.a", "<=", "t.a"), p("s.a", ">=", "t.a")], "unknown") == {
+            dc("s.a = t.a")
+        }
 
     def test_employee_across_columns(self) -> None:
         table = {c: EMPLOYEE[c] for c in ("ID", "SID")}
@@ -468,7 +513,9 @@ class TestMinimalDenials:
         constants = {c: [data.draw(strategies.literals(table, c))] for c in table.columns[:1]}
         whole = naive.predicate_space(table.values, table.types, overlap=0.0, single_row=True, constants=constants)
         space = data.draw(st.lists(st.sampled_from(whole), min_size=1, max_size=4, unique=True))
-        assert naive.minimal_denials(table.values, space, nulls, error) == rules_by_definition(table.values, space, nulls, error)
+        assert naive.minimal_denials(table.values, space, nulls, error) == rules_by_definition(
+            table.values, space, nulls, error
+        )
 
     @settings(slow, max_examples=50)
     @given(st.data())
@@ -476,7 +523,9 @@ class TestMinimalDenials:
         table, nulls = data.draw(strategies.tables(max_rows=5, max_columns=3)), data.draw(strategies.nulls())
         space = naive.predicate_space(table.values, table.types, cross=False)
         everything = naive.minimal_denials(table.values, space, nulls)
-        assert naive.minimal_denials(table.values, space, nulls, max_predicates=2) == {d for d in everything if len(d.predicates) <= 2}
+        assert naive.minimal_denials(table.values, space, nulls, max_predicates=2) == {
+            d for d in everything if len(d.predicates) <= 2
+        }
 
 
 class TestKeysAndDependencies:
@@ -517,7 +566,8 @@ class TestKeysAndDependencies:
         assert naive.minimal_ods({"a": [1], "b": [1]}, "equal") == set()  # the empty context determines both
 
     def test_hyod_table_2(self) -> None:
-        """Examples 4 and 6: {A, B} determines C and orders B with C in each A; nothing is constant or determined by one column."""
+        """Examples 4 and 6: {A, B} determines C and orders B with C in each A; nothing is constant or determined by one
+        column."""
         fds, ods = naive.minimal_fds(HYOD, "unknown"), naive.minimal_ods(HYOD, "unknown")
         assert FunctionalDependency(("A", "B"), "C") in fds
         assert not [fd for fd in fds if len(fd.left) < 2]
@@ -562,14 +612,20 @@ class TestKeysAndDependencies:
     @slow
     @given(st.data())
     def test_errors_are_the_least_share_of_rows_to_remove(self, data: st.DataObject) -> None:
-        table, nulls = data.draw(strategies.tables(min_rows=1, max_rows=7, min_columns=2)), data.draw(strategies.nulls())
+        table, nulls = (
+            data.draw(strategies.tables(min_rows=1, max_rows=7, min_columns=2)),
+            data.draw(strategies.nulls()),
+        )
         key = data.draw(strategies.keys(table))
         fd = data.draw(strategies.functional_dependencies(table))
         od = data.draw(strategies.order_compatibles(table))
         values, n = table.values, table.rows
         assert naive.key_error(key.columns, values, nulls) == naive.rows_to_remove(key, values, nulls) / n
         assert naive.fd_error(fd.left, fd.right, values, nulls) == naive.rows_to_remove(fd, values, nulls) / n
-        assert naive.od_error(od.context, od.left, od.right, od.descending, values, nulls) == naive.rows_to_remove(od, values, nulls) / n
+        assert (
+            naive.od_error(od.context, od.left, od.right, od.descending, values, nulls)
+            == naive.rows_to_remove(od, values, nulls) / n
+        )
 
     @slow
     @given(st.data())
@@ -618,9 +674,12 @@ class TestKeysAndDependencies:
         if len(table.columns) > 1:
             rule = data.draw(strategies.order_compatibles(table))
             if not naive.exists(rule, values, nulls):
-                same = [od for od in found if (od.left, od.right, od.descending) == (rule.left, rule.right, rule.descending)]
+                same = [
+                    od for od in found if (od.left, od.right, od.descending) == (rule.left, rule.right, rule.descending)
+                ]
                 determined = any(
-                    not naive.exists(FunctionalDependency(rule.context, side), values, nulls) for side in (rule.left, rule.right)
+                    not naive.exists(FunctionalDependency(rule.context, side), values, nulls)
+                    for side in (rule.left, rule.right)
                 )
                 assert determined or any(set(od.context) <= set(rule.context) for od in same)
 

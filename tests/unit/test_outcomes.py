@@ -1,4 +1,5 @@
-"""One type for the outcome of a comparison: its encodings agree with each other and with the kernels, and no module defines another."""
+"""One type for the outcome of a comparison: its encodings agree with each other and with the kernels, and no module
+defines another."""
 
 import ast
 import itertools
@@ -27,7 +28,14 @@ ROOT = Path(rowlaw.__file__).parent
 VALUES = [None, 1, 2, 3]
 PAIRS = list(itertools.product(VALUES, repeat=2))
 KNOWN_PAIRS = [(a, b) for a, b in PAIRS if a is not None and b is not None]
-SIGNS = {Op.LT: operator.lt, Op.LE: operator.le, Op.EQ: operator.eq, Op.NE: operator.ne, Op.GE: operator.ge, Op.GT: operator.gt}
+SIGNS = {
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.GE: operator.ge,
+    Op.GT: operator.gt,
+}
 FULL = [outcomes.ACCEPT, outcomes.ROW, outcomes.DIFFERENCE, outcomes.KEY]
 UNORDERED = [outcomes.ACCEPT_UNORDERED, outcomes.KEY_UNORDERED]
 
@@ -103,7 +111,9 @@ class TestKernels:
         slots = self.slots(nulls, ordered)
         n = len(PAIRS)
         signatures = evidence_of_pairs(slots, np.arange(n), np.arange(n) + n)
-        assert slots.outcomes(signatures)[:, 0].tolist() == [expected(a, b, ordered=ordered, unknown=slots.unknown) for a, b in PAIRS]
+        assert slots.outcomes(signatures)[:, 0].tolist() == [
+            expected(a, b, ordered=ordered, unknown=slots.unknown) for a, b in PAIRS
+        ]
         reverse = [expected(b, a, ordered=ordered, unknown=slots.unknown) for a, b in PAIRS]
         assert slots.outcomes(slots.reverse(signatures))[:, 0].tolist() == reverse
 
@@ -112,7 +122,9 @@ class TestKernels:
         slots = self.slots(nulls, ordered)
         n, zero = len(PAIRS), np.zeros(1, np.int64)
         higher = np.array([expected(2, 1, ordered=ordered)], np.uint64)
-        how = upkeep.Comparing(zero, zero, higher, zero.astype(np.uint64), np.array([straight]), np.array([slots.unknown]))
+        how = upkeep.Comparing(
+            zero, zero, higher, zero.astype(np.uint64), np.array([straight]), np.array([slots.unknown])
+        )
         out = np.empty((n, 1), np.uint64)
         upkeep._signatures(slots.columns[0].reshape(-1, 1).copy(), how, np.arange(n), np.arange(n) + n, n, out)
         assert out[:, 0].tolist() == [expected(a, b, ordered=ordered, unknown=slots.unknown) for a, b in PAIRS]
@@ -132,7 +144,9 @@ class TestKernels:
             assert packed.signatures(keys).tolist() == [[outcome]]
 
     def test_outcomes_within_a_row(self, nulls, ordered):
-        table = pa.table({"a": pa.array([a for a, _ in PAIRS], pa.int64()), "b": pa.array([b for _, b in PAIRS], pa.int64())})
+        table = pa.table(
+            {"a": pa.array([a for a, _ in PAIRS], pa.int64()), "b": pa.array([b for _, b in PAIRS], pa.int64())}
+        )
         operands = [(Column("s", "a"), Column("s", "b")), (Column("t", "a"), Column("t", "b"))]
         operands += [(Column(row, "a"), Constant(2)) for row in "st"]
         slots = Slots(encode(open_source(table)), tuple(Slot(x, y, ordered) for x, y in operands), nulls)
@@ -154,7 +168,10 @@ def test_difference_bits(unknown):
     x, y = (np.array([codes[pair[side]] for pair in PAIRS], np.int32) for side in (0, 1))
     words = [np.zeros(len(PAIRS), np.uint64) for _ in range(3)]
     differences._compare(x, y, unknown, np.uint64(0), *words)
-    bits = [int(d) * outcomes.DIFFERS | int(k) * outcomes.KNOWN | int(b) * outcomes.BELOW for d, k, b in zip(*words, strict=True)]
+    bits = [
+        int(d) * outcomes.DIFFERS | int(k) * outcomes.KNOWN | int(b) * outcomes.BELOW
+        for d, k, b in zip(*words, strict=True)
+    ]
     assert bits == [DIFFERENCE.encode(compare(a, b, unknown=unknown)) for a, b in PAIRS]
     assert [DIFFERENCE.decode(number) for number in bits] == [compare(a, b, unknown=unknown) for a, b in PAIRS]
 

@@ -7,11 +7,38 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rowlaw.rules.patterns import MAX_KEPT, MAX_LENGTH, MAX_POSITIONS, Matcher, PatternError, matcher, parse_pattern, portable
+from rowlaw.rules.patterns import (
+    MAX_KEPT,
+    MAX_LENGTH,
+    MAX_POSITIONS,
+    Matcher,
+    PatternError,
+    matcher,
+    parse_pattern,
+    portable,
+)
 from tests.strategies import PATTERNS
 
 ATOMS = st.sampled_from(
-    ["a", "b", "A", "é", " ", ".", r"\d", r"\w", r"\s", r"\D", r"\.", "[ab]", "[^a]", "[a-c1]", r"[\d-]", "[😀a]", r"\n"]
+    [
+        "a",
+        "b",
+        "A",
+        "é",
+        " ",
+        ".",
+        r"\d",
+        r"\w",
+        r"\s",
+        r"\D",
+        r"\.",
+        "[ab]",
+        "[^a]",
+        "[a-c1]",
+        r"[\d-]",
+        "[😀a]",
+        r"\n",
+    ]
 )
 QUANTIFIERS = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}", "{0}"])
 
@@ -19,7 +46,10 @@ QUANTIFIERS = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}"
 def grown(inner):
     group = st.builds("({}){}".format, inner, QUANTIFIERS)
     return st.one_of(
-        st.builds("{}{}".format, ATOMS, QUANTIFIERS), group, st.builds("{}{}".format, group, inner), st.builds("{}|{}".format, inner, inner)
+        st.builds("{}{}".format, ATOMS, QUANTIFIERS),
+        group,
+        st.builds("{}{}".format, group, inner),
+        st.builds("{}|{}".format, inner, inner),
     )
 
 
@@ -35,7 +65,8 @@ def test_patterns_are_regular_expressions(pattern, text):
     assert matcher(pattern).matches(text) == expected
     # other engines are given this spelling
     assert (
-        re.fullmatch(re.sub(r"\\x\{([0-9A-F]+)\}", lambda m: re.escape(chr(int(m[1], 16))), portable(pattern)), text) is not None
+        re.fullmatch(re.sub(r"\\x\{([0-9A-F]+)\}", lambda m: re.escape(chr(int(m[1], 16))), portable(pattern)), text)
+        is not None
     ) == expected
 
 
@@ -69,7 +100,8 @@ def test_what_is_not_supported_is_an_error_with_a_place(pattern, problem):
 
 
 def hostile(seed):
-    """Patterns that keep backtracking engines busy: nested and adjacent quantifiers, alternatives that overlap, long repetitions."""
+    """Patterns that keep backtracking engines busy: nested and adjacent quantifiers, alternatives that overlap, long
+    repetitions."""
     chance = random.Random(seed)
     pattern = chance.choice(["a", "(a|a)", ".", "[ab]", "(a|ab)", r"\w"])
     for _ in range(chance.randint(1, 6)):

@@ -1,4 +1,5 @@
-"""The process of a command spares itself imports, compiling and taking itself apart, and answers as ever (``cli/process.py``)."""
+"""The process of a command spares itself imports, compiling and taking itself apart, and answers as ever
+(``cli/process.py``)."""
 
 import ast
 import os
@@ -21,7 +22,8 @@ import atexit, sys
 sys.argv = ["rowlaw", *sys.argv[1:]]
 def end():
     import threading
-    print("|", sorted({"pandas", "pyspark", "numba.typed.typeddict"} & sys.modules.keys()), threading.active_count(), end=" ")
+    loaded = sorted({"pandas", "pyspark", "numba.typed.typeddict"} & sys.modules.keys())
+    print("|", loaded, threading.active_count(), end=" ")
     import pyarrow as pa
     print(list(pa.table({"a": [1]}).to_pandas()["a"]), "pandas" in sys.modules)
 atexit.register(end)
@@ -48,7 +50,8 @@ def test_a_command_imports_what_it_needs_and_pandas_is_there_for_who_asks(people
     found = run(AT_THE_END, *arguments)
     answer, _, told = found.stdout.partition("|")
     assert answer.splitlines()[1].startswith("R1,fd,broken,2,2,")
-    assert told.split(maxsplit=1) == ["[]", "1 [1] True\n"]  # exit functions run, once threads are done, and what is printed arrives
+    # exit functions run, once threads are done, and what is printed arrives
+    assert told.split(maxsplit=1) == ["[]", "1 [1] True\n"]
     assert found.returncode == 1
     assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read into this process\n", found.stderr)
 
@@ -66,13 +69,18 @@ def test_rowlaw_never_imports_pandas():
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = (
-                [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) else []
+                [a.name for a in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module]
+                if isinstance(node, ast.ImportFrom)
+                else []
             )
             assert not {name.split(".")[0] for name in names if name} & {"pandas"}, path
 
 
 @pytest.mark.parametrize(
-    ("ends", "code", "said"), [("sys.exit(3)", 3, ""), ("sys.exit()", 0, ""), ("sys.exit('why')", 1, "why\n"), ("pass", 0, "")]
+    ("ends", "code", "said"),
+    [("sys.exit(3)", 3, ""), ("sys.exit()", 0, ""), ("sys.exit('why')", 1, "why\n"), ("pass", 0, "")],
 )
 def test_exit_codes_are_those_of_python(ends, code, said):
     replaced = f"""
@@ -124,3 +132,15 @@ def test_who_waits_for_the_compiler_is_told(capsys, monkeypatch):
     finally:
         compiling(-1)
     assert shown() == "rowlaw: check ...\n"
+
+
+def test_any_thread_ends_the_process():
+    """Ctrl-C is heard by two threads; when the one that is not the main thread was first, the process did not end."""
+    code = """
+import threading, time
+from rowlaw.cli.process import end_now
+threading.Thread(target=end_now, args=("stopped", 7)).start()
+time.sleep(60)
+"""
+    found = run(code)
+    assert (found.returncode, found.stderr) == (7, "stopped\n")

@@ -30,7 +30,8 @@ RANDOM = np.random.default_rng(5)
 
 
 def hospitals(rows=600):
-    """Hospitals with a number, a name and a phone that say the same, a city and a state, and what was measured there."""
+    """Hospitals with a number, a name and a phone that say the same, a city and a state, and what was measured
+    there."""
     number = RANDOM.integers(0, 30, rows)
     measure = RANDOM.permutation(np.arange(rows)) % 20
     return pa.table(
@@ -71,7 +72,9 @@ def test_what_each_rule_would_catch_is_said():
 
 def test_rules_that_chance_explains_are_weak_and_come_last():
     rows = 400
-    table = pa.table({"a": RANDOM.permutation(rows), "b": RANDOM.integers(0, 300, rows), "c": RANDOM.integers(0, 300, rows)})
+    table = pa.table(
+        {"a": RANDOM.permutation(rows), "b": RANDOM.integers(0, 300, rows), "c": RANDOM.integers(0, 300, rows)}
+    )
     found = rowlaw.discover(table, progress=False)
     weak = [r.id in found.weak for r in found.selected]
     assert any(weak)
@@ -114,7 +117,10 @@ def test_the_list_on_the_command_line(tmp_path, monkeypatch):
     lines = shown.stdout.split("\n")
     count = sum(rule.selected for rule in rowlaw.load("laws.yaml"))
     assert 5 < count <= 20
-    assert lines[0] == f"{count} rules worth reading, of {total} found; --all lists them, --rules FILE and --format json keep them"
+    assert (
+        lines[0]
+        == f"{count} rules worth reading, of {total} found; --all lists them, --rules FILE and --format json keep them"
+    )
     titles = [line for line in lines if line in ("keys", "functional dependencies", "order", "other rules")]
     assert titles == sorted(titles, key=["keys", "functional dependencies", "order", "other rules"].index)
     assert "fd (number) -> city or (name), (phone)" in " ".join(shown.stdout.split())
@@ -138,7 +144,11 @@ def test_few_weak_rules_are_shown_unless_more_are_asked_for():
 def test_rules_that_only_excuse_the_exceptions_of_a_law_that_nearly_holds_are_folded_into_it():
     found = rowlaw.discover(nearly(), progress=False)
     (law,) = [r for r in found if str(r.rule) == "fd (zip) -> city"]
-    longer = [r for r in found if r.rule != law.rule and r.rule.denials[0].arity == 2 and implies(law.rule.denials[0], r.rule.denials[0])]
+    longer = [
+        r
+        for r in found
+        if r.rule != law.rule and r.rule.denials[0].arity == 2 and implies(law.rule.denials[0], r.rule.denials[0])
+    ]
     assert {r.kind for r in longer} >= {"dc"}
     assert not [str(r.rule) for r in longer if r.selected and r.kind != "fd"]
 
@@ -158,7 +168,9 @@ def test_rows_that_break_a_law_are_said_once(tmp_path):
     assert "1 of 2,000 rows, 0.05%, breaks it (row 7)." in shown
     assert "of the pairs" not in shown
     shown = " ".join(
-        CliRunner().invoke(app, ["discover", str(tmp_path / "t.csv"), "--quiet", "--error", "0.01", "--kinds", "fd"]).stdout.split()
+        CliRunner()
+        .invoke(app, ["discover", str(tmp_path / "t.csv"), "--quiet", "--error", "0.01", "--kinds", "fd"])
+        .stdout.split()
     )
     assert "of the pairs" in shown
 
@@ -173,7 +185,16 @@ def test_a_column_may_be_called_number(kind):
 def test_alternatives_determine_each_other_and_restatements_only_one_way():
     laws = [parse(text) for text in ("fd (a) -> b", "fd (b) -> a", "fd (zip) -> state")]
     rules = [
-        parse(t) for t in ("fd (a) -> c", "fd (b) -> c", "od {state}: p ~ q", "od {zip}: p ~ q", "key (a, d)", "key (b, d)", "key (d)")
+        parse(t)
+        for t in (
+            "fd (a) -> c",
+            "fd (b) -> c",
+            "od {state}: p ~ q",
+            "od {zip}: p ~ q",
+            "key (a, d)",
+            "key (b, d)",
+            "key (d)",
+        )
     ]
     alternative, restates = fold(rules, Closures.of(laws))
     assert alternative == [None, 0, None, None, None, 4, None]
@@ -219,7 +240,11 @@ def test_priors_prefer_short_rules_and_names():
         parse("not (s.city = t.city and s.weight < t.weight and s.team_id != t.team_id and s.city != t.team_id)")
     )
     assert prior(parse("not (s.team_id > s.weight)")) > prior(parse("not (s.team_id > t.weight)"))
-    assert prior(parse("fd (team_id) -> city")) > prior(parse("fd (team_id, weight) -> city")) > prior(parse("od {}: team_id ~ weight")) / 3
+    assert (
+        prior(parse("fd (team_id) -> city"))
+        > prior(parse("fd (team_id, weight) -> city"))
+        > prior(parse("od {}: team_id ~ weight")) / 3
+    )
 
 
 def test_a_default_run_has_a_budget_and_others_have_none(monkeypatch):
@@ -228,7 +253,9 @@ def test_a_default_run_has_a_budget_and_others_have_none(monkeypatch):
     limited = Budget.of(Deadline.after(5), several=True, complete=False, cells=10)
     assert (limited.seconds, limited.shared) == (None, True)
     assert Budget.of(Deadline(), several=True, complete=False, cells=10**12).seconds == budget.MOST_SECONDS
-    assert Budget.of(Deadline(), several=True, complete=False, cells=10**7, on_spark=True).seconds > budget.SPARK_SECONDS
+    assert (
+        Budget.of(Deadline(), several=True, complete=False, cells=10**7, on_spark=True).seconds > budget.SPARK_SECONDS
+    )
     monkeypatch.setattr(budget, "SECONDS", 0.0)
     monkeypatch.setattr(budget, "SECONDS_PER_CELL", 0.0)
     found = rowlaw.discover(TABLE, progress=False)
@@ -245,7 +272,13 @@ def test_keys_are_found_where_there_is_no_time_for_functional_dependencies(monke
         return Dependencies([], "sample", "no time", partial=True) if "fd" in kinds else whole(engine, kinds, **options)
 
     monkeypatch.setattr(module, "discover_dependencies", stopped)
-    table = pa.table({"team": [n // 10 for n in range(200)], "player": [n % 10 for n in range(200)], "n": [n // 3 for n in range(200)]})
+    table = pa.table(
+        {
+            "team": [n // 10 for n in range(200)],
+            "player": [n % 10 for n in range(200)],
+            "n": [n // 3 for n in range(200)],
+        }
+    )
     found = rowlaw.discover(table, progress=False)
     assert found.partial
     assert "key (player, team)" in {str(r.rule) for r in found.selected}
@@ -255,14 +288,18 @@ def test_texts_are_ordered_only_if_asked_for():
     table = pa.table({"day": ["a", "b", "c", "d"], "n": [1, 2, 3, 4], "m": [1, 2, 3, 4]})
     sides = {(r.rule.left, r.rule.right) for r in rowlaw.discover(table, kinds=["od"], progress=False)}
     assert sides == {("m", "n")}
-    sides = {(r.rule.left, r.rule.right) for r in rowlaw.discover(table, kinds=["od"], order_strings=True, progress=False)}
+    sides = {
+        (r.rule.left, r.rule.right) for r in rowlaw.discover(table, kinds=["od"], order_strings=True, progress=False)
+    }
     assert sides == {("m", "n"), ("day", "m"), ("day", "n")}
     levels = rowlaw.discover(table, kinds=["od"], strategy="levels", progress=False)
     assert {(r.rule.left, r.rule.right) for r in levels} == {("m", "n")}
 
 
 def test_columns_that_share_a_value_or_two_are_not_compared_by_default():
-    flags = pa.table({"smoker": [0, 1, 1, 0, 1], "member": [1, 0, 1, 0, 0], "low": [1, 2, 3, 4, 5], "high": [2, 3, 4, 5, 6]})
+    flags = pa.table(
+        {"smoker": [0, 1, 1, 0, 1], "member": [1, 0, 1, 0, 0], "low": [1, 2, 3, 4, 5], "high": [2, 3, 4, 5, 6]}
+    )
     statistics = open_local(open_source(flags)).statistics
 
     def crossed(overlap):
@@ -272,7 +309,11 @@ def test_columns_that_share_a_value_or_two_are_not_compared_by_default():
     assert crossed(None) == {("high", "low")}
     assert crossed(0.3) == {("high", "low"), ("member", "smoker")}
     compared = {
-        c for r in rowlaw.discover(flags, progress=False) for p in r.rule.denials[0].predicates if not p.same_column for c in p.columns
+        c
+        for r in rowlaw.discover(flags, progress=False)
+        for p in r.rule.denials[0].predicates
+        if not p.same_column
+        for c in p.columns
     }
     assert compared <= {"low", "high"}
 
@@ -307,20 +348,32 @@ def test_repair_suggests_and_abstains(tmp_path, monkeypatch):
     pa.csv.write_csv(table, "dirty.csv")
     before = (tmp_path / "dirty.csv").read_bytes()
     assert CliRunner().invoke(app, ["repair", "dirty.csv", "--out", "suggestions.csv", "--quiet"]).exit_code == 0
-    assert pa.csv.read_csv("suggestions.csv").column_names == ["row", "column", "value", "suggestion", "confidence", "against", "backing"]
+    assert pa.csv.read_csv("suggestions.csv").column_names == [
+        "row",
+        "column",
+        "value",
+        "suggestion",
+        "confidence",
+        "against",
+        "backing",
+    ]
     assert (tmp_path / "dirty.csv").read_bytes() == before
     refused = CliRunner().invoke(app, ["repair", "dirty.csv", "--out", "dirty.csv", "--quiet"])
     assert isinstance(refused.exception, RowlawError)
     assert "never written" in str(refused.exception)
     shown = CliRunner().invoke(app, ["repair", "dirty.csv", "--quiet"]).stdout
     assert shown.startswith(f"{len(found)} suspect cells in 1,200 rows")
-    told = json.loads(CliRunner().invoke(app, ["repair", "dirty.csv", "--quiet", "--format", "json", "--limit", "3"]).stdout)
+    told = json.loads(
+        CliRunner().invoke(app, ["repair", "dirty.csv", "--quiet", "--format", "json", "--limit", "3"]).stdout
+    )
     assert len(told["cells"]) == 3
 
 
 def test_repair_abstains_where_laws_disagree():
     shops = pa.table({"street": [1] * 8, "block": [2] * 8, "phone": [7] * 7 + [8], "name": [*"aaaaaaab"]})
-    found = rowlaw.repair(pa.concat_tables([shops, shops.slice(7)]), ["fd (street) -> name", "fd (block) -> name", "fd (phone) -> name"])
+    found = rowlaw.repair(
+        pa.concat_tables([shops, shops.slice(7)]), ["fd (street) -> name", "fd (block) -> name", "fd (phone) -> name"]
+    )
     assert [(cell["suggestion"], cell["confidence"]) for cell in found.cells.to_pylist()] == [("a", 0.6), ("a", 0.6)]
 
 

@@ -30,7 +30,11 @@ def test_batches(grown, size, kinds):
     assert counted[-1] > 0
 
 
-ACROSS = [f"s.{a} {op} t.{b}" for a, b in (("zip", "zip"), ("zip", "grade"), ("wage", "wage")) for op in ("=", "!=", "<", "<=", ">", ">=")]
+ACROSS = [
+    f"s.{a} {op} t.{b}"
+    for a, b in (("zip", "zip"), ("zip", "grade"), ("wage", "wage"))
+    for op in ("=", "!=", "<", "<=", ">", ">=")
+]
 ACROSS += [f"s.grade {op} s.zip" for op in ("=", "<", ">")]  # within a row
 
 
@@ -43,7 +47,9 @@ def test_predicates_across_columns_and_within_rows(grown, size, nulls):
 @pytest.mark.parametrize("size", [1, 7], ids=["one", "some"])
 def test_twelve_columns(size):
     rows = range(ROWS)
-    table = pa.table({f"c{i}": [(r * (i + 3)) // (i + 1) % (2 + i) if (r + i) % 11 else None for r in rows] for i in range(12)})
+    table = pa.table(
+        {f"c{i}": [(r * (i + 3)) // (i + 1) % (2 + i) if (r + i) % 11 else None for r in rows] for i in range(12)}
+    )
     replay(table.slice(0, 45), table.slice(45), size, ("key", "fd", "od"), "unknown")
 
 

@@ -86,7 +86,12 @@ def result():
 
 def test_what_it_says_of_a_check(result):
     said = document(report_html(result, title="people", command="rowlaw report people.csv"))
-    assert (said["kind"], said["table_rows"], said["title"], said["command"]) == ("check", 4, "people", "rowlaw report people.csv")
+    assert (said["kind"], said["table_rows"], said["title"], said["command"]) == (
+        "check",
+        4,
+        "people",
+        "rowlaw report people.csv",
+    )
     assert {r["id"]: r["violations"] for r in said["rules"]} == result.counts
     assert said["violations"] == sum(result.counts.values())
     assert said["rows_involved"] == len({row for row, _ in result.worst(100)})
@@ -96,7 +101,11 @@ def test_what_it_says_of_a_check(result):
     assert city["sentence"] == "Rows with the same zip have the same city."
     assert "SELECT" in city["sql"]
     assert city["clashes"] == [
-        {"s": "10", "t": "11", "lines": [["zip", "07030", "=", "zip", "07030", 0], ["city", "Hoboken", "!=", "city", HOSTILE, 1]]}
+        {
+            "s": "10",
+            "t": "11",
+            "lines": [["zip", "07030", "=", "zip", "07030", 0], ["city", "Hoboken", "!=", "city", HOSTILE, 1]],
+        }
     ]
     assert city["plot"]["x"] == {"name": "zip", "scale": "nominal"}
     assert by_id["order"]["clashes"] == [{"s": "11", "t": None, "lines": [["low", "5.0", ">", "high", "4", 1]]}]
@@ -164,11 +173,21 @@ def test_tables_without_rows_or_rules():
 
 def test_odd_values():
     table = pa.table(
-        {"a`b": ["\x00", "\u2028", "\ufffe", "x" * 500], "big": [2**63 - 1, -(2**63), 2**53 + 1, None], "inf": [np.inf, -np.inf, 0.0, 1.0]}
+        {
+            "a`b": ["\x00", "\u2028", "\ufffe", "x" * 500],
+            "big": [2**63 - 1, -(2**63), 2**53 + 1, None],
+            "inf": [np.inf, -np.inf, 0.0, 1.0],
+        }
     )
-    said = document(report_html(rowlaw.check(table, ["not (s.big < t.big)", "fd () -> `a``b`", "not (s.inf != t.inf)"], progress=False)))
+    said = document(
+        report_html(
+            rowlaw.check(table, ["not (s.big < t.big)", "fd () -> `a``b`", "not (s.inf != t.inf)"], progress=False)
+        )
+    )
     assert len(said["rules"]) == 3
-    cells = [cell for rule in said["rules"] for clash in rule["clashes"] for line in clash["lines"] for cell in line[:5]]
+    cells = [
+        cell for rule in said["rules"] for clash in rule["clashes"] for line in clash["lines"] for cell in line[:5]
+    ]
     assert max(map(len, cells)) <= 80
 
 
@@ -176,7 +195,10 @@ def test_many_rules_and_violations_stay_small():
     random = np.random.default_rng(0)
     n = 4_000
     table = pa.table(
-        {f"column number {i}": random.integers(0, 40, n).astype(str) if i % 2 else random.integers(0, 999, n) for i in range(20)}
+        {
+            f"column number {i}": random.integers(0, 40, n).astype(str) if i % 2 else random.integers(0, 999, n)
+            for i in range(20)
+        }
     )
     names = table.column_names
     rules = [f"fd (`{a}`) -> `{b}`" for a in names for b in names if a != b][:200]
@@ -193,7 +215,9 @@ def test_many_rules_and_violations_stay_small():
 def test_lists_get_shorter_until_the_page_fits():
     long = "x" * 3_000
     table = pa.table({"a": [1] * 50, **{f"{long}{i}": [f"{long}{j}" for j in range(50)] for i in range(4)}})
-    result = rowlaw.check(table, {f"rule {n}": f"fd (a) -> {name}" for n in range(40) for name in table.column_names[1:2]}, progress=False)
+    result = rowlaw.check(
+        table, {f"rule {n}": f"fd (a) -> {name}" for n in range(40) for name in table.column_names[1:2]}, progress=False
+    )
     page = report_html(result)
     assert len(page.encode()) <= MOST_BYTES
     with pytest.raises(RowlawError, match="no report is that small"):
@@ -202,7 +226,9 @@ def test_lists_get_shorter_until_the_page_fits():
 
 def test_discovered_rules():
     cities = ["Hoboken", "Hoboken", "New York", "New York"]
-    found = rowlaw.discover(pa.table({"zip": ["1", "1", "2", "2"], "city": cities, "age": [1, 2, 3, 4]}), progress=False)
+    found = rowlaw.discover(
+        pa.table({"zip": ["1", "1", "2", "2"], "city": cities, "age": [1, 2, 3, 4]}), progress=False
+    )
     said = document(report_html(found, title="homes"))
     assert said["kind"] == "discovery"
     assert said["total_rules"] == found.total
@@ -220,13 +246,21 @@ def test_rules_that_nobody_checked():
 def test_history():
     def batch(number, added, removed, rules):
         at = dt.datetime(2024, 1, 1 + number, tzinfo=dt.UTC)
-        return SimpleNamespace(number=number, id=None, at=at, inserted=5, deleted=1, added=added, removed=removed, rules=rules)
+        return SimpleNamespace(
+            number=number, id=None, at=at, inserted=5, deleted=1, added=added, removed=removed, rules=rules
+        )
 
     batches = [batch(0, 3, 0, 3), batch(1, 1, 2, 2)]
     rule = rowlaw.parse("key (id)")
     events = [
         SimpleNamespace(kind="born", id="R1", rule=rule, batch=batches[0], witness=()),
-        SimpleNamespace(kind="retired", id="R1", rule=rule, batch=batches[1], witness=({"id": 7, "x": HOSTILE}, {"id": 7, "x": None})),
+        SimpleNamespace(
+            kind="retired",
+            id="R1",
+            rule=rule,
+            batch=batches[1],
+            witness=({"id": 7, "x": HOSTILE}, {"id": 7, "x": None}),
+        ),
     ]
     said = document(report_html(RuleSet.of(RULES), history=SimpleNamespace(batches=batches, events=events)))["history"]
     assert [b["rules"] for b in said["batches"]] == [3, 2]
@@ -236,7 +270,14 @@ def test_history():
 
 def test_graph():
     rules = RuleSet.of(
-        ["key (a, b)", "not (s.a = t.a and s.b = t.b and s.c != t.c)", "not (s.a = t.a)", "fd () -> d", "od {}: a ~ b", "fd (a, b) -> e"]
+        [
+            "key (a, b)",
+            "not (s.a = t.a and s.b = t.b and s.c != t.c)",
+            "not (s.a = t.a)",
+            "fd () -> d",
+            "od {}: a ~ b",
+            "fd (a, b) -> e",
+        ]
     )
     graph = dependency_graph([(r, "holds") for r in rules])
     assert [(law["rule"], law["left"], law["right"]) for law in graph["laws"]] == [

@@ -71,10 +71,25 @@ def test_markdown(result):
 SCHEMA = {
     "testsuites": ({"name", "time", "tests", "failures", "disabled", "errors"}, ["testsuite"]),
     "testsuite": (
-        {"name", "tests", "failures", "errors", "time", "disabled", "skipped", "timestamp", "hostname", "id", "package"},
+        {
+            "name",
+            "tests",
+            "failures",
+            "errors",
+            "time",
+            "disabled",
+            "skipped",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+        },
         ["properties", "testcase", "system-out", "system-err"],
     ),
-    "testcase": ({"name", "assertions", "time", "classname", "status"}, ["skipped", "error", "failure", "system-out", "system-err"]),
+    "testcase": (
+        {"name", "assertions", "time", "classname", "status"},
+        ["skipped", "error", "failure", "system-out", "system-err"],
+    ),
     "failure": ({"type", "message"}, []),
     "system-out": (set(), []),
 }
@@ -102,7 +117,10 @@ def test_junit(result):
     assert len(failed) == int(top.get("failures")) == 2
     assert failed[0].get("name") == "city: 1,2: fd (zip) -> city"
     assert "city Hobo�ken != Hob|ken`�::error::x, 100%" in failed[0].find("failure").text
-    assert [case.find("system-out").text.split(":")[0] for case in cases if case.find("system-out") is not None] == ["warning", "tolerated"]
+    assert [case.find("system-out").text.split(":")[0] for case in cases if case.find("system-out") is not None] == [
+        "warning",
+        "tolerated",
+    ]
 
 
 COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")

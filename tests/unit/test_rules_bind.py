@@ -7,7 +7,16 @@ import pytest
 from rowlaw.errors import RowlawError
 from rowlaw.rules import Constant, bind, parse, parse_located
 
-TYPES = {"n": "number", "m": "number", "x": "text", "b": "boolean", "d": "date", "ts": "timestamp", "Salary": "number", "a b": "text"}
+TYPES = {
+    "n": "number",
+    "m": "number",
+    "x": "text",
+    "b": "boolean",
+    "d": "date",
+    "ts": "timestamp",
+    "Salary": "number",
+    "a b": "text",
+}
 
 
 @pytest.mark.parametrize(
@@ -54,18 +63,38 @@ def test_literals_take_the_type_of_the_column(text, value):
         ("fd (n) -> zzzzzz", "UNKNOWN_COLUMN", "no column 'zzzzzz'", "zzzzzz"),
         ("od {`a c`}: n ~ x", "UNKNOWN_COLUMN", "no column 'a c'; did you mean 'a b'?", "`a c`"),
         ("od [n] -> [q desc]", "UNKNOWN_COLUMN", "no column 'q'", "q"),
-        ("not (s.n = t.n and s.n = t.x)", "INCOMPATIBLE_TYPES", "cannot compare s.n (number) with t.x (text)", "s.n = t.x"),
+        (
+            "not (s.n = t.n and s.n = t.x)",
+            "INCOMPATIBLE_TYPES",
+            "cannot compare s.n (number) with t.x (text)",
+            "s.n = t.x",
+        ),
         ("not (s.d < t.ts)", "INCOMPATIBLE_TYPES", "cannot compare s.d (date) with t.ts (timestamp)", "s.d < t.ts"),
         ("not (t.n = '5')", "INCOMPATIBLE_TYPES", "t.n (number) with '5' (text); drop the quotes", "t.n = '5'"),
         ("not (s.n = 'five')", "INCOMPATIBLE_TYPES", "s.n (number) with 'five' (text)", "s.n = 'five'"),
         ("not (s.x = 5)", "INCOMPATIBLE_TYPES", "s.x (text) with 5 (number); write the text as '5'", "s.x = 5"),
-        ("not (s.x = date '2020-01-31')", "INCOMPATIBLE_TYPES", "write the text as '2020-01-31'", "s.x = date '2020-01-31'"),
+        (
+            "not (s.x = date '2020-01-31')",
+            "INCOMPATIBLE_TYPES",
+            "write the text as '2020-01-31'",
+            "s.x = date '2020-01-31'",
+        ),
         ("not (s.b = 1)", "INCOMPATIBLE_TYPES", "s.b (boolean) with 1 (number); write true or false", "s.b = 1"),
         ("not (s.b = 'True')", "INCOMPATIBLE_TYPES", "drop the quotes", "s.b = 'True'"),
         ("not (s.n = true)", "INCOMPATIBLE_TYPES", "s.n (number) with true (boolean)", "s.n = true"),
-        ("not (s.d = timestamp '2020-01-31 12:00')", "INCOMPATIBLE_TYPES", "write date '2020-01-31'", "s.d = timestamp '2020-01-31 12:00'"),
+        (
+            "not (s.d = timestamp '2020-01-31 12:00')",
+            "INCOMPATIBLE_TYPES",
+            "write date '2020-01-31'",
+            "s.d = timestamp '2020-01-31 12:00'",
+        ),
         ("not (s.d < 'soon')", "BAD_LITERAL", "'soon' is not a date; write it as '2020-01-31'", "s.d < 'soon'"),
-        ("not (s.ts < '31.1.2020')", "BAD_LITERAL", "is not a timestamp; write it as '2020-01-31 12:00:00'", "s.ts < '31.1.2020'"),
+        (
+            "not (s.ts < '31.1.2020')",
+            "BAD_LITERAL",
+            "is not a timestamp; write it as '2020-01-31 12:00:00'",
+            "s.ts < '31.1.2020'",
+        ),
     ],
 )
 def test_what_does_not_fit_is_an_error_with_a_caret(text, condition, message, caret):

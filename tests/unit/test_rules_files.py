@@ -83,7 +83,11 @@ def test_a_byte_order_mark_is_not_text(write):
         ("rules:\n  R1: [key (a)]", 2, "rule 'R1' must be a map"),
         ("rules:\n  R1:\n    severity: warn", 3, "rule 'R1' has no text; give it as 'rule:'"),
         ("rules:\n  R1:\n    rule: [a]", 3, "rule 'R1' has no text"),
-        ("rules:\n  R1:\n    rule: key (a)\n    severty: warn", 4, "cannot have the key 'severty'; did you mean 'severity'?"),
+        (
+            "rules:\n  R1:\n    rule: key (a)\n    severty: warn",
+            4,
+            "cannot have the key 'severty'; did you mean 'severity'?",
+        ),
         ("rules:\n  R1:\n    rule: key (a)\n    severity: fatal", 4, "severity must be 'error' or 'warn', not 'fatal'"),
         ("rules:\n  R1:\n    rule: key (a)\n    tolerate: 5%", 4, "tolerate must be a share from 0 to 1, not '5%'"),
         ("rules:\n  R1:\n    rule: key (a)\n    tolerate: 2", 4, "tolerate must be a share from 0 to 1, not 2"),

@@ -21,7 +21,10 @@ def test_literals_of_different_classes_are_different():
 def test_a_rule_keeps_predicates_on_literals_of_different_classes():
     a = Column("s", "a")
     assert len(Denial((Predicate(a, Op.EQ, Constant(1)), Predicate(a, Op.EQ, Constant(True)))).predicates) == 2
-    assert str(Denial((Predicate(a, Op.LE, Constant(1)), Predicate(a, Op.GE, Constant(Decimal("1.0")))))) == "not (s.a = 1)"
+    assert (
+        str(Denial((Predicate(a, Op.LE, Constant(1)), Predicate(a, Op.GE, Constant(Decimal("1.0"))))))
+        == "not (s.a = 1)"
+    )
 
 
 def test_predicates_sort_by_the_value_of_their_literals():

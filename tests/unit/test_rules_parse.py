@@ -6,7 +6,18 @@ from decimal import Decimal
 import pytest
 
 from rowlaw.errors import RowlawError
-from rowlaw.rules import Column, Constant, Denial, Op, OrderCompatible, OrderDependency, Predicate, SortColumn, parse, parse_located
+from rowlaw.rules import (
+    Column,
+    Constant,
+    Denial,
+    Op,
+    OrderCompatible,
+    OrderDependency,
+    Predicate,
+    SortColumn,
+    parse,
+    parse_located,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +53,10 @@ from rowlaw.rules import Column, Constant, Denial, Op, OrderCompatible, OrderDep
         ("NOT (t.a IS NOT NULL)", "not (s.a is not null)"),
         ("not (s.a IN ('x', 'y', 'x') and s.b = t.b)", "not (s.a in ('x', 'y') and s.b = t.b)"),
         ("not (s.a not in (1, 2.5))", "not (s.a not in (1, 2.5))"),
-        ("not (s.a between 1 and 5 and t.a not between 2 and 3)", "not (s.a between 1 and 5 and t.a not between 2 and 3)"),
+        (
+            "not (s.a between 1 and 5 and t.a not between 2 and 3)",
+            "not (s.a between 1 and 5 and t.a not between 2 and 3)",
+        ),
         ("not (s.a between s.low and s.high)", "not (s.a >= s.low and s.a <= s.high)"),
         (r"not (s.zip matches '\d{5}')", r"not (s.zip matches '\d{5}')"),
         (
@@ -102,7 +116,10 @@ def test_literals(text, value):
         ("   # only a comment", "the rule is empty", ""),
         (
             "uniq (a)",
-            "expected 'not (', 'key (', 'fd (', 'od {' or 'od [', or a condition such as s.column is not null, found 'uniq'",
+            (
+                "expected 'not (', 'key (', 'fd (', 'od {' or 'od [', or a condition such as s.column is not null, "
+                "found 'uniq'"
+            ),
             "uniq",
         ),
         ("not s.a = t.a", "expected '(', found 's'", "s"),
@@ -144,7 +161,11 @@ def test_literals(text, value):
         ("not (1 = 2)", "two literals are compared", "1 = 2"),
         ("not (s.a <= s.a)", "s.a is compared with itself", "s.a <= s.a"),
         ("not (s.a = t'.a)", "mixes the rows s and t'", "s"),
-        ("not (s.'a' = t.a)", "expected a column name, found \"'a'\"; put the name in backticks, without quotes", "'a'"),
+        (
+            "not (s.'a' = t.a)",
+            "expected a column name, found \"'a'\"; put the name in backticks, without quotes",
+            "'a'",
+        ),
         ("not (s. = t.a)", "expected a column name, found '='", "="),
         ("not (s.a = 'x)", "the text literal that begins here is never closed", "'"),
         ("key (`a)", "the name in backticks that begins here is never closed", "`"),

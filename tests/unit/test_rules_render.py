@@ -21,15 +21,24 @@ from rowlaw.rules import Column, Constant, Denial, Key, Op, OrderDependency, Pre
         ("fd (zip, street) -> city", "Rows with the same zip and street have the same city."),
         ("od {}: a ~ b", "Rows with a higher a never have a lower b."),
         ("od {c}: a ~ b desc", "Among rows with the same c, rows with a higher a never have a higher b."),
-        ("od [year, week desc] -> [q]", "Rows sorted by year, then week (descending) are also sorted by q, in whatever order ties fall."),
+        (
+            "od [year, week desc] -> [q]",
+            "Rows sorted by year, then week (descending) are also sorted by q, in whatever order ties fall.",
+        ),
         ("od [] -> [q, r]", "All rows have the same q and r."),
         ("not (s.a != t.a)", "There are no two rows with a different a."),
         ("not (s.a <= t.a)", "There are no two rows where the first has the same or a lower a."),
         ("not (s.a >= t.a)", "There are no two rows where the first has the same or a higher a."),
-        ("not (s.a < t.b and s.c = t.c)", "There are no two rows with the same c where a of the first is lower than b of the second."),
+        (
+            "not (s.a < t.b and s.c = t.c)",
+            "There are no two rows with the same c where a of the first is lower than b of the second.",
+        ),
         (
             "not (s.a < s.b and t.a != 5)",
-            "There are no two rows where a of the first is lower than b of the first and a of the second differs from 5.",
+            (
+                "There are no two rows where a of the first is lower than b of the first and a of the second differs "
+                "from 5."
+            ),
         ),
         ("not (s.a > s.b)", "There is no row where a is higher than b."),
         ("not (s.a <= 0 and s.b = 'x''y')", "There is no row where a is at most 0 and b equals 'x''y'."),
@@ -52,7 +61,8 @@ from rowlaw.rules import Column, Constant, Denial, Key, Op, OrderDependency, Pre
         (
             "not (s.zip = t.zip and s.city != t.city and s.seats < t.seats and s.rate >= t.rate and s.a is null)",
             (
-                "There are no two rows with the same zip but a different city where the first has fewer seats and the same or a higher "
+                "There are no two rows with the same zip but a different city where the first has fewer seats "
+                "and the same or a higher "
                 "rate, and a of the first is null."
             ),
         ),
@@ -66,7 +76,10 @@ from rowlaw.rules import Column, Constant, Denial, Key, Op, OrderDependency, Pre
             r"not (s.zip not matches '\d{5}' and s.country = 'US')",
             r"There is no row where zip does not match '\d{5}' and country equals 'US'.",
         ),
-        ("not (s.a not in (1, 2) and s.b not between 1 and 2)", "There is no row where a is not 1 or 2 and b is not between 1 and 2."),
+        (
+            "not (s.a not in (1, 2) and s.b not between 1 and 2)",
+            "There is no row where a is not 1 or 2 and b is not between 1 and 2.",
+        ),
         ("key (`a\nb`)", "No two rows share the same `a\\nb`."),
     ],
 )
@@ -116,13 +129,22 @@ RULES = [
     "not (s.b > -1e2 and t.b <= 1)",
     "not (s.d = date '2020-01-01' and t.d > date '2020-01-01')",
 ]
-COMPARE = {Op.EQ: operator.eq, Op.NE: operator.ne, Op.LT: operator.lt, Op.LE: operator.le, Op.GT: operator.gt, Op.GE: operator.ge}
+COMPARE = {
+    Op.EQ: operator.eq,
+    Op.NE: operator.ne,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
 
 
 def _holds(p, s, t, nulls):
     values = []
     for operand in (p.left, p.right):
-        value = operand.value if isinstance(operand, Constant) else {"s": s, "t": t}[operand.row][NAMES.index(operand.name)]
+        value = (
+            operand.value if isinstance(operand, Constant) else {"s": s, "t": t}[operand.row][NAMES.index(operand.name)]
+        )
         values.append(None if isinstance(value, float) and math.isnan(value) else value)
     if None in values and nulls == "unknown":
         return False
@@ -187,13 +209,16 @@ def test_text_literals_reach_the_database_unchanged(connection):
 
 def test_spark_spelling():
     literal = Constant("it's \\ ${env}")
-    rule = Denial((Predicate(Column("s", "a`b"), Op.NE, Column("t", "a`b")), Predicate(Column("s", "x"), Op.EQ, literal)))
+    rule = Denial(
+        (Predicate(Column("s", "a`b"), Op.NE, Column("t", "a`b")), Predicate(Column("s", "x"), Op.EQ, literal))
+    )
     query = sql(rule, "db.t", nulls="equal", dialect="spark", floats={"a`b"})
     assert query == (
         "WITH rowlaw_rows AS (\n"
         "  SELECT monotonically_increasing_id() AS rowlaw_row, `x` AS `x`, "
         "CASE WHEN isnan(`a``b`) THEN NULL ELSE `a``b` END AS `a``b` FROM `db`.`t`\n)\n"
-        "SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s.`x` AS `s.x`, s.`a``b` AS `s.a``b`, t.`a``b` AS `t.a``b`\n"
+        "SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s.`x` AS `s.x`, s.`a``b` AS `s.a``b`, t.`a``b` "
+        "AS `t.a``b`\n"
         "FROM rowlaw_rows s JOIN rowlaw_rows t\n"
         "ON s.rowlaw_row <> t.rowlaw_row AND s.`x` = 'it\\'s \\\\ \\u0024{env}' AND NOT (s.`a``b` <=> t.`a``b`)"
     )
@@ -206,7 +231,13 @@ def test_names_of_the_query_never_hide_those_of_the_table(connection):
 
 
 def test_numbers(connection):
-    for text, plain in [("1e3", "1000"), ("1e50", "1E+50"), ("-0.001", "-0.001"), ("9" * 40, "9." + "9" * 39 + "E+39"), ("true", "TRUE")]:
+    for text, plain in [
+        ("1e3", "1000"),
+        ("1e50", "1E+50"),
+        ("-0.001", "-0.001"),
+        ("9" * 40, "9." + "9" * 39 + "E+39"),
+        ("true", "TRUE"),
+    ]:
         assert f"> {plain}" in sql(parse(f"not (s.a > {text})"), "t")
 
 

@@ -94,7 +94,9 @@ def by_shares(*shares):
 
 
 def test_one_key_for_many_rules():
-    keys, alone = cheapest_keys(np.array([0b011, 0b101], np.uint64), np.array([50.0, 50.0]), by_shares(0.001, 0.5, 0.5), PRICE)
+    keys, alone = cheapest_keys(
+        np.array([0b011, 0b101], np.uint64), np.array([50.0, 50.0]), by_shares(0.001, 0.5, 0.5), PRICE
+    )
     assert keys == [0b001]
     assert not alone.any()
 
@@ -106,7 +108,9 @@ def test_two_columns_where_one_finds_too_much():
 
 
 def test_a_rule_that_no_key_serves_well_is_left_alone():
-    keys, alone = cheapest_keys(np.array([0b01, 0b10, 0], np.uint64), np.array([9.0, 9.0, 9.0]), by_shares(0.001, 0.9), PRICE)
+    keys, alone = cheapest_keys(
+        np.array([0b01, 0b10, 0], np.uint64), np.array([9.0, 9.0, 9.0]), by_shares(0.001, 0.9), PRICE
+    )
     assert keys == [0b01]
     assert alone.tolist() == [False, True, True]
 
@@ -131,13 +135,23 @@ def test_no_rows_no_agreement():
 
 @pytest.mark.parametrize("columns", [3, 18, 19, 40])
 def test_shares_are_those_of_the_pairs(columns, monkeypatch):
-    """With few columns by a table of all sets, with more in blocks; columns on which no pair agrees are in some keys too."""
+    """With few columns by a table of all sets, with more in blocks; columns on which no pair agrees are in some keys
+    too."""
     monkeypatch.setattr(select, "BLOCK", 50)
     random = np.random.default_rng(columns)
     masks = np.unique(random.integers(0, 1 << columns, 30, dtype=np.uint64))
     shares = random.random(len(masks))
-    keys = np.concatenate((masks & random.integers(0, 1 << columns, len(masks), dtype=np.uint64), masks, np.array([0, 1 << 50], np.uint64)))
-    expected = [sum(share for mask, share in zip(masks.tolist(), shares, strict=True) if mask & key == key) for key in keys.tolist()]
+    keys = np.concatenate(
+        (
+            masks & random.integers(0, 1 << columns, len(masks), dtype=np.uint64),
+            masks,
+            np.array([0, 1 << 50], np.uint64),
+        )
+    )
+    expected = [
+        sum(share for mask, share in zip(masks.tolist(), shares, strict=True) if mask & key == key)
+        for key in keys.tolist()
+    ]
     assert np.allclose(Agreement(masks, shares, 10).share(keys), expected)
 
 

@@ -1,4 +1,5 @@
-"""Columns that cannot be compared, and repeated names: skipped with a warning, left out by ``columns``, an error where they are named."""
+"""Columns that cannot be compared, and repeated names: skipped with a warning, left out by ``columns``, an error where
+they are named."""
 
 import datetime as dt
 import json
@@ -61,7 +62,10 @@ def orc_file(folder):
 
 
 def json_lines(folder):
-    rows = [{"tags": [i], "id": PLAIN["id"][i], "zip": PLAIN["zip"][i], "where": {"x": i}, "city": PLAIN["city"][i]} for i in range(3)]
+    rows = [
+        {"tags": [i], "id": PLAIN["id"][i], "zip": PLAIN["zip"][i], "where": {"x": i}, "city": PLAIN["city"][i]}
+        for i in range(3)
+    ]
     (folder / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return folder / "t.jsonl"
 
@@ -78,21 +82,33 @@ def pandas_frame(_):
 
 
 def pandas_repeated(_):
-    return pd.DataFrame([["x", *row, "y", 5] for row in zip(*PLAIN.values(), strict=True)], columns=["5", *PLAIN, "a", 5])
+    return pd.DataFrame(
+        [["x", *row, "y", 5] for row in zip(*PLAIN.values(), strict=True)], columns=["5", *PLAIN, "a", 5]
+    )
 
 
 def polars_frame(_):
-    return pl.DataFrame({"list": [[1], [2], None], **PLAIN, "wait": [dt.timedelta(1)] * 3, "raw": [b"a"] * 3, "s": [{"a": 1}] * 3})
+    return pl.DataFrame(
+        {"list": [[1], [2], None], **PLAIN, "wait": [dt.timedelta(1)] * 3, "raw": [b"a"] * 3, "s": [{"a": 1}] * 3}
+    )
 
 
 def duckdb_relation(_):
-    odd = "interval 1 day as wait, [1] as list, {'x': 1} as struct, map {'a': 1} as map, 'x'::blob as raw, time '10:00' as time"
-    columns = "unnest([1, 2, 3]) as id, unnest(['07030', '07030', '10001']) as zip, unnest(['Hoboken', 'Hobken', 'New York']) as city"
+    odd = (
+        "interval 1 day as wait, [1] as list, {'x': 1} as struct, map {'a': 1} as map, 'x'::blob as raw, "
+        "time '10:00' as time"
+    )
+    columns = (
+        "unnest([1, 2, 3]) as id, unnest(['07030', '07030', '10001']) as zip, unnest(['Hoboken', 'Hobken', "
+        "'New York']) as city"
+    )
     return duckdb.connect().sql(f"select {odd}, {columns}")
 
 
 def repeated_arrow(_):
-    return pa.Table.from_arrays([*map(pa.array, PLAIN.values()), pa.array([1, 2, 3]), pa.array([4, 5, 6])], names=[*PLAIN, "a", "a"])
+    return pa.Table.from_arrays(
+        [*map(pa.array, PLAIN.values()), pa.array([1, 2, 3]), pa.array([4, 5, 6])], names=[*PLAIN, "a", "a"]
+    )
 
 
 SOURCES = [
@@ -128,7 +144,9 @@ def test_naming_one(name):
         rowlaw.open_source(table, types={name: "string"})
     with (
         pytest.warns(RowlawWarning),
-        pytest.raises(RowlawError, match=f"UNSUPPORTED_TYPE.*'{name}'.*\n.*rule R2\n.*fd \\(zip\\) -> {name}") as raised,
+        pytest.raises(
+            RowlawError, match=f"UNSUPPORTED_TYPE.*'{name}'.*\n.*rule R2\n.*fd \\(zip\\) -> {name}"
+        ) as raised,
     ):
         rowlaw.check(table, [RULE, f"fd (zip) -> {name}"], progress=False)
     assert raised.value.place is not None
@@ -185,7 +203,8 @@ def test_discovery_and_explanation():
 
 
 def test_a_state_and_its_batches(tmp_path):
-    """Batches have the columns of the first table, and those that were skipped are no surprise: not even where they are all null."""
+    """Batches have the columns of the first table, and those that were skipped are no surprise: not even where they are
+    all null."""
     with pytest.warns(RowlawWarning) as raised:
         laws = Laws.create(tmp_path / "state", json_lines(tmp_path), row_id="id", progress=False)
     assert len(raised) == 1
@@ -211,7 +230,12 @@ def test_a_state_and_its_batches(tmp_path):
 
 def command(*arguments, cwd):
     return subprocess.run(
-        [Path(sys.executable).with_name("rowlaw"), *arguments], capture_output=True, text=True, check=False, cwd=cwd, timeout=250
+        [Path(sys.executable).with_name("rowlaw"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        timeout=250,
     )
 
 

@@ -27,17 +27,23 @@ def write(tmp_path, name, text, encoding="utf-8"):
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 def test_delimiter_is_detected(tmp_path, delimiter):
     path = write(
-        tmp_path, "t.csv", f"a{delimiter}b\n1{delimiter}x,y;z w\n" if delimiter not in ",;" else f"a{delimiter}b\n1{delimiter}x y\n"
+        tmp_path,
+        "t.csv",
+        f"a{delimiter}b\n1{delimiter}x,y;z w\n" if delimiter not in ",;" else f"a{delimiter}b\n1{delimiter}x y\n",
     )
     assert read(path).column_names == ["a", "b"]
 
 
 def test_types_are_inferred_from_all_values(tmp_path):
     rows = ["zip,n,x,day,at,ok,word,big,gone"]
-    rows += [f"{'07030' if i == 700 else 10000 + i},{i},{i}.5,2020-02-28,2020-02-28 10:00:00,true,w{i},{10**20 + i}," for i in range(800)]
+    rows += [
+        f"{'07030' if i == 700 else 10000 + i},{i},{i}.5,2020-02-28,2020-02-28 10:00:00,true,w{i},{10**20 + i},"
+        for i in range(800)
+    ]
     table = read(write(tmp_path, "t.csv", "\n".join(rows)))
     assert [str(t) for t in table.schema.types] == [
-        "large_string", "int64", "double", "date32[day]", "timestamp[us]", "bool", "large_string", "decimal128(38, 0)", "large_string",
+        "large_string", "int64", "double", "date32[day]", "timestamp[us]", "bool",
+        "large_string", "decimal128(38, 0)", "large_string",
     ]  # fmt: skip
     assert table.column("gone").null_count == 800
     assert table.column("day")[0].as_py() == date(2020, 2, 28)
@@ -183,7 +189,14 @@ def test_bad_files(tmp_path, name, content, condition, words):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("delimiter", "||"), ("delimiter", ""), ("quote", "“"), ("encoding", "klingon"), ("format", "xml"), ("columns", "ab")],
+    [
+        ("delimiter", "||"),
+        ("delimiter", ""),
+        ("quote", "“"),
+        ("encoding", "klingon"),
+        ("format", "xml"),
+        ("columns", "ab"),
+    ],
 )
 def test_bad_options(tmp_path, option, value):
     with pytest.raises(RowlawError, match=f"BAD_OPTION: {option}="):

@@ -1,4 +1,5 @@
-"""A predicate space that the user gives, how it is stored, and the options of sampling; in Python and on the command line."""
+"""A predicate space that the user gives, how it is stored, and the options of sampling; in Python and on the command
+line."""
 
 import json
 
@@ -43,16 +44,28 @@ def space_of(*predicates):
 
 
 def test_the_space_is_what_was_given_and_its_exchange():
-    assert space_of("s.zip = t.zip", "t.salary > s.salary") == ["s.zip = t.zip", "s.salary < t.salary", "s.salary > t.salary"]
+    assert space_of("s.zip = t.zip", "t.salary > s.salary") == [
+        "s.zip = t.zip",
+        "s.salary < t.salary",
+        "s.salary > t.salary",
+    ]
     assert space_of("s.salary <= t.`Salary cap`") == ["s.salary <= t.`Salary cap`", "s.`Salary cap` >= t.salary"]
-    assert space_of("t.rate < t.salary", "s.salary = 10") == ["t.rate < t.salary", "s.rate < s.salary", "s.salary = 10", "t.salary = 10"]
+    assert space_of("t.rate < t.salary", "s.salary = 10") == [
+        "t.rate < t.salary",
+        "s.rate < s.salary",
+        "s.salary = 10",
+        "t.salary = 10",
+    ]
     assert space_of("t.zip <> t'.zip", Predicate(Column("s", "zip"), Op.NE, Column("t", "zip"))) == ["s.zip != t.zip"]
 
 
 @pytest.mark.parametrize("strategy", ["auto", "pairs", "sample", "hydra"])
 def test_rules_use_given_predicates_only(strategy):
     found = rowlaw.discover(
-        STAFF, predicates=["s.zip = t.zip", "s.salary < t.salary", "s.rate > t.rate", "s.city != t.city"], strategy=strategy, progress=False
+        STAFF,
+        predicates=["s.zip = t.zip", "s.salary < t.salary", "s.rate > t.rate", "s.city != t.city"],
+        strategy=strategy,
+        progress=False,
     )
     assert texts(found) == {"not (s.zip = t.zip and s.city != t.city)", "not (s.rate < t.rate and s.salary > t.salary)"}
     assert found.predicates == 6
@@ -60,7 +73,9 @@ def test_rules_use_given_predicates_only(strategy):
 
 
 def test_one_predicate_needs_no_list():
-    assert texts(rowlaw.discover(STAFF, predicates="s.salary = t.salary", progress=False)) == {"not (s.salary = t.salary)"}
+    assert texts(rowlaw.discover(STAFF, predicates="s.salary = t.salary", progress=False)) == {
+        "not (s.salary = t.salary)"
+    }
 
 
 def test_other_kinds_come_if_they_are_asked_for():
@@ -74,7 +89,10 @@ def test_other_kinds_come_if_they_are_asked_for():
         (["s.zip = t.zipp"], ["UNKNOWN_COLUMN", "did you mean 'zip'?", "  | s.zip = t.zipp\n  |           ^^^^"]),
         (["s.zip = t.zip", "s.zip < t.salary"], ["INCOMPATIBLE_TYPES", "  | s.zip < t.salary\n  | ^^^^^^^^^^^^^^^^"]),
         (["s.zip << t.zip"], ["RULE_SYNTAX", "'<<'", "^^"]),
-        (["s.zip = t.zip and s.city = t.city"], ["RULE_SYNTAX", "the end of the predicate", "give each predicate by itself", "^^^"]),
+        (
+            ["s.zip = t.zip and s.city = t.city"],
+            ["RULE_SYNTAX", "the end of the predicate", "give each predicate by itself", "^^^"],
+        ),
         (["s.zip ="], ["RULE_SYNTAX", "found the end of the predicate"]),
         (["key (zip)"], ["RULE_SYNTAX", "found 'key'"]),
         (["  "], ["RULE_SYNTAX", "the predicate is empty"]),
@@ -93,7 +111,8 @@ def test_bad_predicates_are_pointed_at(predicates, words):
 
 
 @pytest.mark.parametrize(
-    "other", [{"cross": False}, {"overlap": 0.5}, {"single_row": True}, {"constants": 0.1}, {"operators_of": {"zip": "="}}]
+    "other",
+    [{"cross": False}, {"overlap": 0.5}, {"single_row": True}, {"constants": 0.1}, {"operators_of": {"zip": "="}}],
 )
 def test_given_predicates_are_the_whole_space(other):
     (name,) = other
@@ -137,7 +156,14 @@ def test_a_state_keeps_its_predicates(tmp_path):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("sample_partners", 0), ("sample_partners", 2.5), ("sample_efficiency", 0), ("sample_efficiency", 2), ("seed", -1), ("seed", None)],
+    [
+        ("sample_partners", 0),
+        ("sample_partners", 2.5),
+        ("sample_efficiency", 0),
+        ("sample_efficiency", 2),
+        ("seed", -1),
+        ("seed", None),
+    ],
 )
 def test_bad_options_of_sampling(option, value):
     with pytest.raises(RowlawError, match=f"BAD_OPTION: {option}="):
@@ -160,7 +186,9 @@ def test_more_partners_and_less_efficiency_sample_more():
 
 
 @pytest.mark.parametrize("strategy", ["sample", "hydra"])
-@pytest.mark.parametrize("options", [{"sample_partners": 1, "sample_efficiency": 0.5}, {"sample_partners": 50, "seed": 3}])
+@pytest.mark.parametrize(
+    "options", [{"sample_partners": 1, "sample_efficiency": 0.5}, {"sample_partners": 50, "seed": 3}]
+)
 def test_sampling_does_not_change_the_result(strategy, options):
     found = rowlaw.discover(STAFF, kinds=["dc"], strategy=strategy, progress=False, **options)
     assert texts(found) == texts(rowlaw.discover(STAFF, kinds=["dc"], strategy="pairs", progress=False))
@@ -208,12 +236,16 @@ def test_hydra_stopped_in_its_completion_gives_what_holds(monkeypatch):
 
 def test_a_row_that_violates_a_rule_alone_does_so_beside_every_other_row(monkeypatch):
     """Nothing is sampled, so all that is known comes from completion, which has but one round."""
-    monkeypatch.setattr(denial, "published_sample", lambda slots, *_: EvidenceSet.of(np.zeros((0, slots.words), np.uint64), np.zeros(0)))
+    monkeypatch.setattr(
+        denial, "published_sample", lambda slots, *_: EvidenceSet.of(np.zeros((0, slots.words), np.uint64), np.zeros(0))
+    )
     monkeypatch.setattr(pairs, "ROWS_AT_ONCE", 1)
     table = {"a": [0, 0, 1, 0, 0, 1, 0], "b": [0, 0, 0, 0, 5, 0, 5]}
     found = rowlaw.discover(pa.table(table), predicates=["s.a = 1", "s.b = 5"], strategy="hydra", progress=False)
     assert texts(found) == {"not (s.a = 1 and s.b = 5)"}
-    few = rowlaw.discover(pa.table(table).slice(0, 5), predicates=["s.a = 1", "s.b = 5"], strategy="hydra", progress=False)
+    few = rowlaw.discover(
+        pa.table(table).slice(0, 5), predicates=["s.a = 1", "s.b = 5"], strategy="hydra", progress=False
+    )
     assert texts(few) == {"not (s.a = 1 and s.b = 5)", "not (s.a = 1 and t.a = 1)", "not (s.b = 5 and t.b = 5)"}
 
 
@@ -233,14 +265,28 @@ def run(monkeypatch, capsys, *arguments):
 @pytest.fixture
 def people(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "people.csv").write_text("id,zip,city,a=b\n1,07030,Hoboken,30\n2,07030,Hoboken,40\n3,10001,New York,-1\n")
+    (tmp_path / "people.csv").write_text(
+        "id,zip,city,a=b\n1,07030,Hoboken,30\n2,07030,Hoboken,40\n3,10001,New York,-1\n"
+    )
     return tmp_path
 
 
 def test_predicates_on_the_command_line(people, monkeypatch, capsys):
     given = ["--predicate", "s.zip = t.zip", "--predicate", "s.city != t.city"]
     tuned = ["--strategy", "hydra", "--sample-partners", "3", "--sample-efficiency", "0.1", "--seed", "7"]
-    code, out, _ = run(monkeypatch, capsys, "discover", "people.csv", *given, *tuned, "--format", "json", "--rules", "laws.yaml", "--quiet")
+    code, out, _ = run(
+        monkeypatch,
+        capsys,
+        "discover",
+        "people.csv",
+        *given,
+        *tuned,
+        "--format",
+        "json",
+        "--rules",
+        "laws.yaml",
+        "--quiet",
+    )
     assert code == 0
     document = json.loads(out)
     assert [r["rule"] for r in document["rules"]] == ["not (s.zip = t.zip and s.city != t.city)"]
@@ -254,11 +300,25 @@ def test_predicates_on_the_command_line(people, monkeypatch, capsys):
 
 def test_operators_on_the_command_line(people, monkeypatch, capsys):
     only = ["--operators", "zip==", "--operators", "id=< >", "--operators", "`a=b`=!=", "--columns", "id,zip,`a=b`"]
-    code, out, err = run(monkeypatch, capsys, "discover", "people.csv", "--kinds", "dc", "--no-cross", *only, "--format", "json", "--quiet")
+    code, out, err = run(
+        monkeypatch,
+        capsys,
+        "discover",
+        "people.csv",
+        "--kinds",
+        "dc",
+        "--no-cross",
+        *only,
+        "--format",
+        "json",
+        "--quiet",
+    )
     assert code == 0, err
     used = {tuple(p) for r in json.loads(out)["rules"] for p in r["predicates"]}
     assert used <= {("s.zip", "=", "t.zip"), ("s.id", "<", "t.id"), ("s.id", ">", "t.id"), ("s.`a=b`", "!=", "t.`a=b`")}
-    code, out, _ = run(monkeypatch, capsys, "init", "state", "people.csv", "--operators", "zip==", "--format", "json", "--quiet")
+    code, out, _ = run(
+        monkeypatch, capsys, "init", "state", "people.csv", "--operators", "zip==", "--format", "json", "--quiet"
+    )
     assert code == 0
     assert Laws.open("state").rules.settings["operators_of"] == {"zip": "="}
     for bad in ("zip", "zip=", "=<", "zip=about"):

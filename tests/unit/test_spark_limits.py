@@ -12,13 +12,22 @@ MIB, GIB = 1 << 20, 1 << 30
     ("settings", "expected"),
     [
         ({"spark.master": "yarn"}, 384 * MIB),
-        ({"spark.master": "yarn", "spark.executor.memory": "16g", "spark.executor.cores": "4"}, int(16 * GIB * 0.1) // 4),
-        ({"spark.master": "yarn", "spark.executor.memory": "16g", "spark.executor.memoryOverheadFactor": "0.5"}, 8 * GIB),
+        (
+            {"spark.master": "yarn", "spark.executor.memory": "16g", "spark.executor.cores": "4"},
+            int(16 * GIB * 0.1) // 4,
+        ),
+        (
+            {"spark.master": "yarn", "spark.executor.memory": "16g", "spark.executor.memoryOverheadFactor": "0.5"},
+            8 * GIB,
+        ),
         ({"spark.master": "yarn", "spark.executor.memoryOverhead": "2048", "spark.executor.cores": "2"}, GIB),
         ({"spark.master": "k8s://host", "spark.executor.memory": "8g"}, int(8 * GIB * 0.4)),
         ({"spark.master": "spark://host:7077", "spark.executor.memory": "700m"}, None),  # limits the Java heap only
         ({"spark.master": "spark://host:7077", "spark.executor.memoryOverhead": "1g"}, GIB // 8),
-        ({"spark.master": "spark://host:7077", "spark.executor.memoryOverhead": "1g", "spark.executor.cores": "1"}, GIB),
+        (
+            {"spark.master": "spark://host:7077", "spark.executor.memoryOverhead": "1g", "spark.executor.cores": "1"},
+            GIB,
+        ),
         ({"spark.master": "local-cluster[2, 3, 1024]"}, 384 * MIB // 3),
         ({"spark.master": "local[4]", "spark.driver.memory": "2g"}, 3 * GIB // 4),
         ({"spark.master": "local[*, 2]", "spark.driver.memory": "2g"}, 3 * GIB // 2),

@@ -17,7 +17,14 @@ from rowlaw.streams.applier import Applier
 from rowlaw.streams.folder import Skipped, watch_folder
 from tests.rediscovery import Rediscovery
 
-PEOPLE = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"], "age": [30, 40, 50]})
+PEOPLE = pa.table(
+    {
+        "id": [1, 2, 3],
+        "zip": ["07030", "07030", "10001"],
+        "city": ["Hoboken", "Hoboken", "New York"],
+        "age": [30, 40, 50],
+    }
+)
 STRANGER = pa.table({"id": [4], "zip": ["07030"], "city": ["Newark"], "age": [20]})
 CITY = "not (s.zip = t.zip and s.city != t.city)"
 
@@ -87,7 +94,11 @@ def test_history(laws):
     laws.apply(STRANGER, batch_id="monday")
     laws.apply(deletes=[4])
     history = again(laws).history
-    assert [(b.number, b.id, b.inserted, b.deleted) for b in history.batches] == [(0, None, 3, 0), (1, "monday", 1, 0), (2, None, 0, 1)]
+    assert [(b.number, b.id, b.inserted, b.deleted) for b in history.batches] == [
+        (0, None, 3, 0),
+        (1, "monday", 1, 0),
+        (2, None, 0, 1),
+    ]
     events = [e for e in history if str(e.rule) == CITY]
     assert [(e.kind, e.batch.number) for e in events] == [("born", 0), ("retired", 1), ("born", 2)]
     assert events[1].witness
@@ -121,7 +132,12 @@ def test_a_batch_is_applied_once(laws):
 
 def test_errors_change_nothing(laws):
     files = sorted(os.listdir(laws._store.data))
-    for batch in ({"deletes": [9]}, {"inserts": PEOPLE}, {"inserts": PEOPLE.select(["id"])}, {"inserts": "nothing.csv"}):
+    for batch in (
+        {"deletes": [9]},
+        {"inserts": PEOPLE},
+        {"inserts": PEOPLE.select(["id"])},
+        {"inserts": "nothing.csv"},
+    ):
         with pytest.raises(RowlawError):
             laws.apply(**batch)
     assert laws.batch == again(laws).batch == 0
@@ -196,7 +212,12 @@ def test_compaction(folder):
     other = again(laws)
     other.table._check()
     other.apply(many.slice(0, 3), deletes=[99])
-    assert sorted(other.table.decode(np.flatnonzero(other.table.alive), ["id"]).column(0).to_pylist()) == [0, 1, 2, *range(51, 99)]
+    assert sorted(other.table.decode(np.flatnonzero(other.table.alive), ["id"]).column(0).to_pylist()) == [
+        0,
+        1,
+        2,
+        *range(51, 99),
+    ]
 
 
 def test_opening_reads_next_to_nothing(folder, monkeypatch):
@@ -244,7 +265,14 @@ def test_columns_that_were_chosen(folder, tmp_path):
 
 
 def test_guard(laws):
-    batch = pa.table({"id": [4, 5, 6, 7], "zip": ["07030", "20001", "20001", "30001"], "city": ["x", "y", "z", "w"], "age": [1, 2, 3, -1]})
+    batch = pa.table(
+        {
+            "id": [4, 5, 6, 7],
+            "zip": ["07030", "20001", "20001", "30001"],
+            "city": ["x", "y", "z", "w"],
+            "age": [1, 2, 3, -1],
+        }
+    )
     rules = ["fd (zip) -> city", "not (s.age < 0)"]
     change = laws.apply(batch, guard=rules)
     assert change.quarantined.column("id").to_pylist() == [4, 6, 7]
@@ -271,8 +299,12 @@ def test_guard(laws):
     ],
 )
 def test_feeds_by_id(folder, feed, coming, going):
-    laws = Laws.create(folder, pa.table({"id": [1, 2], "n": [5, 6]}), row_id="id", progress=False, evolution=Rediscovery)
-    frame = pa.table({"op": [f[0] for f in feed], "id": [f[1] for f in feed], "n": pa.array([f[2] for f in feed], pa.int64())})
+    laws = Laws.create(
+        folder, pa.table({"id": [1, 2], "n": [5, 6]}), row_id="id", progress=False, evolution=Rediscovery
+    )
+    frame = pa.table(
+        {"op": [f[0] for f in feed], "id": [f[1] for f in feed], "n": pa.array([f[2] for f in feed], pa.int64())}
+    )
     inserts, deletes = net(frame, laws.table, "op")
     change = laws.apply(inserts, deletes)
     assert (change.inserted, change.deleted) == (len(coming), len(going))
@@ -286,7 +318,9 @@ def test_feeds_by_id(folder, feed, coming, going):
 
 def test_feeds_by_row_and_bad_feeds(folder):
     laws = Laws.create(folder, pa.table({"n": [5, 6]}), progress=False, evolution=Rediscovery)
-    feed = pa.table({"n": [5, 5, 7, 8, 8], "op": ["insert", "delete", "insert", "delete", "insert"], "at": [5, 4, 3, 2, 1]})
+    feed = pa.table(
+        {"n": [5, 5, 7, 8, 8], "op": ["insert", "delete", "insert", "delete", "insert"], "at": [5, 4, 3, 2, 1]}
+    )
     change = laws.apply(*net(feed, laws.table, "op", "at"))
     assert (change.inserted, change.deleted) == (1, 0)
     for wrong, words in ((["perhaps"], "neither insert, update nor delete"), (pa.nulls(1, pa.string()), "nulls")):
@@ -334,18 +368,27 @@ def test_a_folder_of_changes(laws, tmp_path):
 def test_a_file_that_does_not_fit_is_skipped_and_tried_again(laws, tmp_path):
     incoming = tmp_path / "incoming"
     incoming.mkdir()
-    for i, text in enumerate(("id,zip\n7,1\n", "id,zip,city,age\n8,07030,Hoboken,60,1\n", "id,zip,city,age\n9,07030,Hoboken,70\n")):
+    for i, text in enumerate(
+        ("id,zip\n7,1\n", "id,zip,city,age\n8,07030,Hoboken,60,1\n", "id,zip,city,age\n9,07030,Hoboken,70\n")
+    ):
         (incoming / f"{i}.csv").write_text(text)
         os.utime(incoming / f"{i}.csv", (i + 1, i + 1))
     (incoming / "picture.png").write_bytes(b"\x89PNG")
     outcomes = list(watch_folder(Applier(laws), incoming))
     assert [one.file for one in outcomes if isinstance(one, Skipped)] == ["0.csv", "1.csv", "picture.png"]
-    assert [one.error.condition for one in outcomes if isinstance(one, Skipped)] == ["BATCH_COLUMNS", "RAGGED_ROW", "UNKNOWN_FORMAT"]
+    assert [one.error.condition for one in outcomes if isinstance(one, Skipped)] == [
+        "BATCH_COLUMNS",
+        "RAGGED_ROW",
+        "UNKNOWN_FORMAT",
+    ]
     assert [one.batch_id for one in outcomes if not isinstance(one, Skipped)] == ["file:2.csv"]
     assert laws.table.living == 4
     (incoming / "0.csv").write_text("id,zip,city,age\n7,10001,New York,20\n")
     outcomes = list(watch_folder(Applier(laws), incoming))
-    assert [one.summary.split(":")[0] for one in outcomes if isinstance(one, Skipped)] == ["skipped 1.csv", "skipped picture.png"]
+    assert [one.summary.split(":")[0] for one in outcomes if isinstance(one, Skipped)] == [
+        "skipped 1.csv",
+        "skipped picture.png",
+    ]
     assert laws.table.living == 5
     (incoming / "3.csv").write_text("id,zip,city,age\n17,10001,New York,20\n")
     with pytest.raises(RowlawError, match="UNKNOWN_COLUMN"):  # the guard is wrong, not the file

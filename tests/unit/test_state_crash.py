@@ -1,4 +1,5 @@
-"""A process that dies while it applies a batch leaves the old state or the new one, and the batch can be applied again."""
+"""A process that dies while it applies a batch leaves the old state or the new one, and the batch can be applied
+again."""
 
 import shutil
 import subprocess
@@ -33,7 +34,9 @@ COLUMNS = {"across columns": 2, "twelve columns": 12}  # beside the id; one for 
 def widened(table, columns):
     """A table with further columns that follow from ``v``, each in its own way."""
     for i in range(1, columns):
-        table = table.append_column(f"c{i}", pa.array([round(v * 8) % (2 + i) / 2 for v in table["v"].to_pylist()], pa.float64()))
+        table = table.append_column(
+            f"c{i}", pa.array([round(v * 8) % (2 + i) / 2 for v in table["v"].to_pylist()], pa.float64())
+        )
     return table
 
 

@@ -28,7 +28,11 @@ def commit(state, number):
             writer.keep("stays")
         else:
             writer.array("stays", np.arange(3))
-        log = state.growing("log") if "log" in writer else FileArray.create(state.data / writer.new_file(), np.zeros(0, np.int32))
+        log = (
+            state.growing("log")
+            if "log" in writer
+            else FileArray.create(state.data / writer.new_file(), np.zeros(0, np.int32))
+        )
         log.extend(np.array([number, number], np.int32))
         writer.grow("log", log)
         writer.commit({"number": number})
@@ -95,11 +99,20 @@ def test_a_reader_whose_files_go_reads_the_manifest_again(state, monkeypatch):
 
 def test_two_writers_exclude_each_other(state):
     other = Store.open(state.folder)
-    with state.writing(), pytest.raises(RowlawError, match=f"STATE_LOCKED.*process {os.getpid()} is writing"), other.writing():
+    with (
+        state.writing(),
+        pytest.raises(RowlawError, match=f"STATE_LOCKED.*process {os.getpid()} is writing"),
+        other.writing(),
+    ):
         pass
     commit(other, 1)
-    code = f"from rowlaw.storage.store import Store\nwith Store.open({str(state.folder)!r}).writing(): print('in'); input()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    code = (
+        f"from rowlaw.storage.store import Store\nwith Store.open({str(state.folder)!r}).writing(): "
+        "print('in'); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "in\n"
         with pytest.raises(RowlawError, match=f"process {process.pid} is writing"), state.writing():
             pass
@@ -118,7 +131,8 @@ def test_a_writer_continues_from_what_others_have_written(state):
 
 
 def test_killed_at_every_step(state):
-    """Stopped before each step in turn: the state is the old or the new one, and the same generation can be written after that."""
+    """Stopped before each step in turn: the state is the old or the new one, and the same generation can be written
+    after that."""
     names = []
     commit(state, 1)
     arrays.listeners.append(names.append)

@@ -22,7 +22,9 @@ ZIPS = [1] * 4 + [2] * 4 + [3] * 4
 
 
 def test_the_odd_one_of_a_group_is_suspect():
-    found = rowlaw.check(table(zip=ZIPS, city=[*"aaxa", *"bbbb", *"cccc"]), "fd (zip) -> city", progress=False).suspects()
+    found = rowlaw.check(
+        table(zip=ZIPS, city=[*"aaxa", *"bbbb", *"cccc"]), "fd (zip) -> city", progress=False
+    ).suspects()
     assert cells(found) == [(2, "city", "x", "a")]
 
 
@@ -44,7 +46,9 @@ def test_what_another_dependency_confirms_is_no_suspect():
 
 def test_a_missing_value_is_suspect_if_null_is_a_value():
     people = table(zip=ZIPS, city=[*"aa", None, *"a", *"bbbb", *"cccc"])
-    assert cells(rowlaw.check(people, "fd (zip) -> city", nulls="equal", progress=False).suspects()) == [(2, "city", None, "a")]
+    assert cells(rowlaw.check(people, "fd (zip) -> city", nulls="equal", progress=False).suspects()) == [
+        (2, "city", None, "a")
+    ]
     assert cells(rowlaw.check(people, "fd (zip) -> city", progress=False).suspects()) == []
 
 

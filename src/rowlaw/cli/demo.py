@@ -45,18 +45,27 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True
     began = time.monotonic()
     if not staff and not installed():
         print(
-            f"rowlaw: the package {PACKAGE} is not installed (pip install 'rowlaw[demo]'), so here is a small built-in table",
+            f"rowlaw: the package {PACKAGE} is not installed (pip install 'rowlaw[demo]'), so here is a small "
+            "built-in table",
             file=sys.stderr,
         )
     if not any(numba_cache().iterdir()):
-        print("rowlaw: the first run compiles the kernels, which takes a minute or two; later runs do not", file=sys.stderr)
+        print(
+            "rowlaw: the first run compiles the kernels, which takes a minute or two; later runs do not",
+            file=sys.stderr,
+        )
     told = story("staff" if staff or not installed() else "planes")
     home = _fresh(folder)
     if told.name == "planes" and spark and _java():
         flights.tell(console, home)
-        say(console, Text("\nA small table in this process, without Spark: laws that nobody has written down", style="bold"))
+        say(
+            console,
+            Text("\nA small table in this process, without Spark: laws that nobody has written down", style="bold"),
+        )
     _write(told, home)
-    say(console, f"The table {told.name}: {told.table.num_rows:,} rows, {told.table.num_columns} columns: {told.about}.")
+    say(
+        console, f"The table {told.name}: {told.table.num_rows:,} rows, {told.table.num_columns} columns: {told.about}."
+    )
     laws = _laws(console, told, home)
     result = _errors(console, told, home, laws)
     state = _arrival(console, told, home)
@@ -67,7 +76,11 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True
     say(console, f"  One file of {report.stat().st_size / 1e6:.1f} MB that opens in any browser, without a network.")
     say(
         console,
-        Text(f"\nEverything is in the folder {home}: tables, laws, state, report. It took {time.monotonic() - began:.0f} s.", style="dim"),
+        Text(
+            f"\nEverything is in the folder {home}: tables, laws, state, report. It took "
+            f"{time.monotonic() - began:.0f} s.",
+            style="dim",
+        ),
     )
 
 
@@ -87,7 +100,9 @@ def _fresh(folder: str) -> Path:
     mark = home / "README.txt"
     if home.exists():
         if not home.is_dir() or (any(home.iterdir()) and not (mark.is_file() and mark.read_text() == MARK)):
-            raise RowlawError("BAD_OPTION", option="--folder", value=folder, problem="it is there already, and no demo made it")
+            raise RowlawError(
+                "BAD_OPTION", option="--folder", value=folder, problem="it is there already, and no demo made it"
+            )
         for path in home.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
@@ -99,7 +114,11 @@ def _fresh(folder: str) -> Path:
 
 
 def _write(told: Story, home: Path) -> None:
-    for name, table in ((told.name, told.table), (f"{told.name}-with-errors", told.with_errors), ("arriving", told.arriving)):
+    for name, table in (
+        (told.name, told.table),
+        (f"{told.name}-with-errors", told.with_errors),
+        ("arriving", told.arriving),
+    ):
         pyarrow.csv.write_csv(table, home / f"{name}.csv")
 
 
@@ -107,7 +126,9 @@ def _laws(console: Console, told: Story, home: Path) -> RuleSet:
     """The ranked laws, and what nearly holds."""
     source = home / f"{told.name}.csv"
     found = discover(os.fspath(source), progress=False)
-    step(console, f"{found.total:,} laws that its rows obey, the best first", [f"rowlaw discover {source} --top {SHOWN}"])
+    step(
+        console, f"{found.total:,} laws that its rows obey, the best first", [f"rowlaw discover {source} --top {SHOWN}"]
+    )
     table = Table("", "score", "law", "in words", box=None, header_style="dim", padding=(0, 1))
     for rule in found.rules[:SHOWN]:
         table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
@@ -144,10 +165,15 @@ def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
     table = Table("row", "column", "was", "became", "found by the laws", box=None, header_style="dim", padding=(0, 1))
     for error in told.planted:
         ids = ", ".join(blamed.get(error.row, [])) or "none"
-        table.add_row(printed(error.row), error.column, printed(error.was), Text(printed(error.became), style="bold red"), ids)
+        table.add_row(
+            printed(error.row), error.column, printed(error.was), Text(printed(error.became), style="bold red"), ids
+        )
     say(console, table)
     worst = max(result.broken, key=lambda verdict: verdict.violations)
-    say(console, Text(f"  {worst.id}, for example: {worst.violations:,} violations in {worst.rows:,} rows, counted exactly."))
+    say(
+        console,
+        Text(f"  {worst.id}, for example: {worst.violations:,} violations in {worst.rows:,} rows, counted exactly."),
+    )
     return result
 
 

@@ -23,12 +23,20 @@ from rowlaw.rules.wording import counted, percent
 
 SECTIONS = {"key": "keys", "fd": "functional dependencies", "od": "order", "dc": "other rules"}
 ALTERNATIVES = 4  # named beside a law
-LAID_OUT = 500  # rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
+# rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
+LAID_OUT = 500
 WIDE = 120  # columns when the output is not a terminal
 
 
 def run(
-    source: str, master: str | None, *, format: str, out: str | None, rules_file: str | None, quiet: bool, options: dict[str, Any]
+    source: str,
+    master: str | None,
+    *,
+    format: str,
+    out: str | None,
+    rules_file: str | None,
+    quiet: bool,
+    options: dict[str, Any],
 ) -> int:
     limit = options.pop("time_limit")
     session = started(master)
@@ -93,7 +101,10 @@ def _head(found: Discovery, shown: int, everything: bool) -> str:
     more = found.total - shown
     if not more:
         return f"{_rules(shown)}, all that were found" if shown else "no rules were found"
-    return f"{_rules(shown)} worth reading, of {found.total:,} found; --all lists them, --rules FILE and --format json keep them"
+    return (
+        f"{_rules(shown)} worth reading, of {found.total:,} found; --all lists them, --rules FILE and "
+        "--format json keep them"
+    )
 
 
 def _rules(count: int) -> str:
@@ -112,7 +123,9 @@ def _sections(found: Discovery, rules: Sequence[NamedRule]) -> list[tuple[str, T
             table.add_column(column, ratio=ratio)
         for rule in mine:
             table.add_row(
-                rule.id, _law(found, rule), Text((rule.because or "") + _error(found, rule), style="dim" if rule.id in found.weak else "")
+                rule.id,
+                _law(found, rule),
+                Text((rule.because or "") + _error(found, rule), style="dim" if rule.id in found.weak else ""),
             )
         sections.append((title, table))
     return sections

@@ -60,7 +60,9 @@ def plan(
     engine = open_local(open_source(source, **reading), wanted)
     try:
         rule = bind(parsed, engine.types, engine.skipped)
-        among = [bind(other.origin or other.rule, engine.types, engine.skipped) for other in known] if text in known else []
+        among = (
+            [bind(other.origin or other.rule, engine.types, engine.skipped) for other in known] if text in known else []
+        )
         _tell(rule, query(engine, rule), engine.explain(rule, analyze=analyze, among=among), format, out)
     finally:
         engine.close()
@@ -70,13 +72,26 @@ def _tell(rule: Rule, query: str, plan: RulePlan | None, format: str, out: str |
     denials = [str(denial) for denial in rule.denials]
     if format == "json":
         told = {"kind": rule.kind, "rule": str(rule), "sentence": english(rule), "denials": denials}
-        write(json.dumps({**told, **({"plan": plan.to_dict()} if plan is not None else {}), "sql": query}, ensure_ascii=False), out)
+        write(
+            json.dumps(
+                {**told, **({"plan": plan.to_dict()} if plan is not None else {}), "sql": query}, ensure_ascii=False
+            ),
+            out,
+        )
         return
-    lines = [f"rule:     {rule}", f"in words: {english(rule)}", *(f"denial:   {denial}" for denial in denials), "sql:", query]
+    lines = [
+        f"rule:     {rule}",
+        f"in words: {english(rule)}",
+        *(f"denial:   {denial}" for denial in denials),
+        "sql:",
+        query,
+    ]
     write("\n".join([*lines, *(["plan:", str(plan)] if plan is not None else [])]), out)
 
 
-def run(source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> None:
+def run(
+    source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]
+) -> None:
     """Explain a rule on a table."""
     found = explain(source, text, session=started(master), progress=not quiet, **options)
     write(json.dumps(found.to_dict(), ensure_ascii=False, default=str) if format == "json" else _text(found, out), out)
@@ -91,7 +106,9 @@ def _text(found: Explanation, out: str | None) -> str:
         console.print(Padding(body, (0, 0, 0, 2)))
     # a query is copied: it is not broken to fit
     console.print(Text("\nits plan", style="bold"), Text("\n" + _indented(str(found.plan))), sep="", soft_wrap=True)
-    console.print(Text("\nits violations in SQL", style="bold"), Text("\n" + _indented(found.sql)), sep="", soft_wrap=True)
+    console.print(
+        Text("\nits violations in SQL", style="bold"), Text("\n" + _indented(found.sql)), sep="", soft_wrap=True
+    )
     return console.text
 
 
@@ -128,7 +145,10 @@ def _standing(found: Explanation) -> str:
             else "It is a single comparison: there is no shorter rule."
         )
     if found.vacuous:
-        return "No rows could break it: too few have values in all the columns that it compares. Such a rule is not listed."
+        return (
+            "No rows could break it: too few have values in all the columns that it compares. Such a rule is "
+            "not listed."
+        )
     if not found.total:
         looser = next((s for s in found.shorter if not s.violations), None)
         if looser is not None:
@@ -148,7 +168,11 @@ def _broken(found: Explanation) -> Iterator[RenderableType]:
     rows = counted(number, "row")
     some = ", ".join(printed(label) for label in found.removal.first)
     more = f" and {number - len(found.removal.first):,} more" if number > len(found.removal.first) else ""
-    how = "the smallest set of rows to remove" if found.removal.exact else "rows to remove, chosen greedily (an upper bound: fewer may do)"
+    how = (
+        "the smallest set of rows to remove"
+        if found.removal.exact
+        else "rows to remove, chosen greedily (an upper bound: fewer may do)"
+    )
     yield Text(f"{how}: {rows} ({some}{more})")
     yield Text("what breaks it:")
     yield clash_grid(found.clashes)
@@ -159,9 +183,17 @@ def _ranked(found: Explanation, facts: Judged) -> Iterator[RenderableType]:
     for name, share in facts.columns.items():
         table.add_row("would catch", f"{share:.0%}", Text(f"of wrong values in {printed(name)}"))
     table.add_row("would catch", f"{facts.inserted:.0%}", "of rows that are entered again with one value changed")
-    table.add_row("prior", f"{facts.prior:.2f}", Text("keys and functional dependencies of few columns have the largest", style="dim"))
+    table.add_row(
+        "prior",
+        f"{facts.prior:.2f}",
+        Text("keys and functional dependencies of few columns have the largest", style="dim"),
+    )
     if found.named.score is not None:
-        table.add_row("score", f"{found.named.score:.3g}", Text("what it catches that no rule above it does, times the prior", style="dim"))
+        table.add_row(
+            "score",
+            f"{found.named.score:.3g}",
+            Text("what it catches that no rule above it does, times the prior", style="dim"),
+        )
     yield table
     satisfy = "satisfies" if facts.support == 1 else "satisfy"
     chance = "" if math.isinf(facts.expected) else f" By chance about {_about(facts.expected)} would break it."

@@ -35,4 +35,7 @@ def run_import(file: str, *, out: str | None, columns: list[str] | None, nulls: 
             print(named.rule)
         return
     rules.save(out)
-    print(f"rowlaw: wrote {len(rules):,} rule{'' if len(rules) == 1 else 's'} to {out}, nulls={rules.nulls}", file=sys.stderr)
+    print(
+        f"rowlaw: wrote {len(rules):,} rule{'' if len(rules) == 1 else 's'} to {out}, nulls={rules.nulls}",
+        file=sys.stderr,
+    )

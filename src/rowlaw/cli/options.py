@@ -1,8 +1,8 @@
 """Options that mean the same in every command: each is defined once, and those that always go together are a group.
 
-A group is a class whose fields are options. A command that is :func:`unfolded` takes a group as one parameter, where the command line
-takes each of its options. Annotations are evaluated as they stand, here and in the modules that have commands: as texts they would
-each be compiled when the command line starts.
+A group is a class whose fields are options. A command that is :func:`unfolded` takes a group as one parameter, where
+the command line takes each of its options. Annotations are evaluated as they stand, here and in the modules that have
+commands: as texts they would each be compiled when the command line starts.
 """
 
 import inspect
@@ -30,32 +30,52 @@ TIME_LIMIT = 60.0  # seconds for discovery where rules are only needed to explai
 Source = Annotated[
     str,
     typer.Argument(
-        help="A file, folder or glob (CSV, Parquet, JSON, ORC, Arrow, Delta, Excel), - for standard input, a table of Spark's catalog or a "
+        help="A file, folder or glob (CSV, Parquet, JSON, ORC, Arrow, Delta, Excel), - for standard input, a "
+        "table of Spark's catalog or a "
         "JDBC address."
     ),
 ]
 State = Annotated[str, typer.Argument(help="The folder of the state.")]
 NullsOption = Annotated[
     str | None,
-    typer.Option("--nulls", help="Meaning of null: 'unknown' (as in SQL) or 'equal'.", show_default="as the rules say, else unknown"),
+    typer.Option(
+        "--nulls",
+        help="Meaning of null: 'unknown' (as in SQL) or 'equal'.",
+        show_default="as the rules say, else unknown",
+    ),
 ]
 Kinds = Annotated[
-    str | None, typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{ALL_KINDS}; with --predicate: dc")
+    str | None,
+    typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{ALL_KINDS}; with --predicate: dc"),
 ]
-Error = Annotated[float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")]
-Top = Annotated[int | None, typer.Option("--top", help="How many rules to keep, the best first.", show_default="show 20, keep all", min=1)]
+Error = Annotated[
+    float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")
+]
+Top = Annotated[
+    int | None,
+    typer.Option("--top", help="How many rules to keep, the best first.", show_default="show 20, keep all", min=1),
+]
 Types = Annotated[
     str | None,
     typer.Option(
-        "--types", help="Types of columns, with commas: zip=string or price=decimal_comma or day=date:%d.%m.%Y.", show_default="inferred"
+        "--types",
+        help="Types of columns, with commas: zip=string or price=decimal_comma or day=date:%d.%m.%Y.",
+        show_default="inferred",
     ),
 ]
 RowId = Annotated[
-    str | None, typer.Option("--row-id", help="Column that names the rows, or several: a,b.", show_default="their position, from 0")
+    str | None,
+    typer.Option(
+        "--row-id", help="Column that names the rows, or several: a,b.", show_default="their position, from 0"
+    ),
 ]
-Master = Annotated[str | None, typer.Option("--master", help="Spark master: local[4], spark://host:7077, sc://host.", show_default="local")]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", help="Spark master: local[4], spark://host:7077, sc://host.", show_default="local"),
+]
 EngineOption = Annotated[
-    str, typer.Option("--engine", help="auto, local (in this process) or spark (where the table is; it is never gathered).")
+    str,
+    typer.Option("--engine", help="auto, local (in this process) or spark (where the table is; it is never gathered)."),
 ]
 ShowTypes = Annotated[bool, typer.Option("--show-types", help="Say on stderr which type each column has.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
@@ -73,7 +93,9 @@ def _space(*names: str, help: str, default: str | bool = True) -> Any:
 
 
 def _sample(*names: str, help: str, **limits: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="How pairs of rows are sampled (never changes the result)", **limits)
+    return typer.Option(
+        *names, help=help, rich_help_panel="How pairs of rows are sampled (never changes the result)", **limits
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +103,21 @@ class File:
     """How the files of a batch are read."""
 
     source_format: Annotated[
-        str | None, _reading("--source-format", help="csv, tsv, parquet, json, orc, arrow or delta.", default="by the file's name")
+        str | None,
+        _reading("--source-format", help="csv, tsv, parquet, json, orc, arrow or delta.", default="by the file's name"),
     ] = None
-    delimiter: Annotated[str | None, _reading("--delimiter", help="Between the fields of a CSV file.", default="detected")] = None
-    quote: Annotated[str | None, _reading("--quote", help="Around the fields of a CSV file.", default="detected")] = None
-    header: Annotated[bool | None, _reading("--header/--no-header", help="Whether a CSV file begins with names.", default="detected")] = (
+    delimiter: Annotated[
+        str | None, _reading("--delimiter", help="Between the fields of a CSV file.", default="detected")
+    ] = None
+    quote: Annotated[str | None, _reading("--quote", help="Around the fields of a CSV file.", default="detected")] = (
         None
     )
+    header: Annotated[
+        bool | None, _reading("--header/--no-header", help="Whether a CSV file begins with names.", default="detected")
+    ] = None
     encoding: Annotated[
-        str | None, _reading("--encoding", help="The encoding of a CSV file, such as latin-1.", default="UTF-8, or detected")
+        str | None,
+        _reading("--encoding", help="The encoding of a CSV file, such as latin-1.", default="UTF-8, or detected"),
     ] = None
     null_values: Annotated[
         str | None,
@@ -110,9 +138,13 @@ class File:
 class Table(File):
     """How a table is read."""
 
-    columns: Annotated[str | None, typer.Option("--columns", help="Columns to read, by name: a,b.", show_default="all")] = None
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Columns to read, by name: a,b.", show_default="all")
+    ] = None
     types: Types = None
-    option: Annotated[list[str] | None, _reading("--option", help="Handed to Spark's reader: --option dbtable=sales. Repeatable.")] = None
+    option: Annotated[
+        list[str] | None, _reading("--option", help="Handed to Spark's reader: --option dbtable=sales. Repeatable.")
+    ] = None
 
     def reading(self) -> dict[str, Any]:
         options = {}
@@ -121,7 +153,12 @@ class Table(File):
             if not equals:
                 raise RowlawError("BAD_OPTION", option="--option", value=text, problem="write name=value")
             options[name] = value
-        return {**super().reading(), "columns": names(self.columns), "types": pairs(self.types, "--types"), "options": options}
+        return {
+            **super().reading(),
+            "columns": names(self.columns),
+            "types": pairs(self.types, "--types"),
+            "options": options,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,19 +167,26 @@ class Space:
 
     cross: Annotated[bool, _space("--cross/--no-cross", help="Compare different columns with each other.")] = True
     overlap: Annotated[
-        float | None, _space("--overlap", help="Share of values that two columns must have in common to be compared.", default="0.3")
+        float | None,
+        _space("--overlap", help="Share of values that two columns must have in common to be compared.", default="0.3"),
     ] = None
     order_strings: Annotated[bool, _space("--order-strings", help="Order texts too.")] = False
     single_row: Annotated[bool, _space("--single-row", help="Also comparisons within one row.")] = False
     constants: Annotated[
-        float | None, _space("--constants", help="Also literals: values that this share of the rows has.", default="none")
+        float | None,
+        _space("--constants", help="Also literals: values that this share of the rows has.", default="none"),
     ] = None
     operators: Annotated[
-        list[str] | None, _space("--operators", help="Operators of a column: --operators zip='= !='. Repeatable.", default="by its type")
+        list[str] | None,
+        _space("--operators", help="Operators of a column: --operators zip='= !='. Repeatable.", default="by its type"),
     ] = None
     predicate: Annotated[
         list[str] | None,
-        _space("--predicate", help="A comparison, instead of those derived from the columns: 's.zip = t.zip'. Repeatable.", default="none"),
+        _space(
+            "--predicate",
+            help="A comparison, instead of those derived from the columns: 's.zip = t.zip'. Repeatable.",
+            default="none",
+        ),
     ] = None
 
     def parameters(self) -> dict[str, Any]:
@@ -157,10 +201,15 @@ class Sample:
 
     sample_partners: Annotated[int, _sample("--sample-partners", help="Random partners of each row.", min=1)] = 20
     sample_efficiency: Annotated[
-        float, _sample("--sample-efficiency", help="New evidences per pair below which focused sampling gives a column up.")
+        float,
+        _sample("--sample-efficiency", help="New evidences per pair below which focused sampling gives a column up."),
     ] = 0.005
-    level_sample: Annotated[int, _sample("--level-sample", help="Rows that --strategy levels begins with (HyOD).", min=1)] = 100
-    level_pairs: Annotated[int, _sample("--level-pairs", help="Pairs that join them for each broken law (HyOD's n).", min=1)] = 10
+    level_sample: Annotated[
+        int, _sample("--level-sample", help="Rows that --strategy levels begins with (HyOD).", min=1)
+    ] = 100
+    level_pairs: Annotated[
+        int, _sample("--level-pairs", help="Pairs that join them for each broken law (HyOD's n).", min=1)
+    ] = 10
     seed: Annotated[int, _sample("--seed", help="The same seed gives the same sample.", min=0)] = 0
 
 
@@ -169,12 +218,18 @@ class Feed:
     """What a batch says of its rows, and what keeps rows out."""
 
     change_column: Annotated[
-        str | None, typer.Option("--change-column", help="Column that says insert, update or delete, as in a change feed.")
+        str | None,
+        typer.Option("--change-column", help="Column that says insert, update or delete, as in a change feed."),
     ] = None
     order_column: Annotated[
-        str | None, typer.Option("--order-column", help="Column by which the changes of a feed are ordered.", show_default="as they come")
+        str | None,
+        typer.Option(
+            "--order-column", help="Column by which the changes of a feed are ordered.", show_default="as they come"
+        ),
     ] = None
-    guard: Annotated[str | None, typer.Option("--guard", help="A rule file: rows of a batch that break a rule of it are left out.")] = None
+    guard: Annotated[
+        str | None, typer.Option("--guard", help="A rule file: rows of a batch that break a rule of it are left out.")
+    ] = None
 
 
 class Commands(TyperGroup):
@@ -234,7 +289,8 @@ def meaning(nulls: str | None) -> Nulls | None:
 
 
 def kinds(text: str | None) -> list[str] | None:
-    """The value of ``--kinds``: which kinds there are is for discovery to say, and which it looks for if none is given."""
+    """The value of ``--kinds``: which kinds there are is for discovery to say, and which it looks for if none is
+    given."""
     if text is None:
         return None
     found = names(text)
@@ -268,11 +324,15 @@ def operators_of(texts: Iterable[str]) -> dict[str, str]:
     found = {}
     for text in texts:
         quoted = _QUOTED.match(text)
-        name, equals, value = (quoted[1].replace("``", "`"), quoted[2], text[quoted.end() :]) if quoted else text.partition("=")
+        name, equals, value = (
+            (quoted[1].replace("``", "`"), quoted[2], text[quoted.end() :]) if quoted else text.partition("=")
+        )
         if not (name.strip() and equals and value.strip()):
             raise RowlawError("BAD_OPTION", option="--operators", value=text, problem="write column='= !='")
         if name.strip() in found:
-            raise RowlawError("BAD_OPTION", option="--operators", value=text, problem=f"the column {name.strip()!r} is given twice")
+            raise RowlawError(
+                "BAD_OPTION", option="--operators", value=text, problem=f"the column {name.strip()!r} is given twice"
+            )
         found[name.strip()] = value.strip()
     return found
 
@@ -306,7 +366,8 @@ def write(text: str, out: str | None) -> None:
     if out is None:
         print(text)
         return
-    write_text(out, f"{text}\n".encode(errors="backslashreplace").decode())  # as stdout shows names that are not Unicode
+    # as stdout shows names that are not Unicode
+    write_text(out, f"{text}\n".encode(errors="backslashreplace").decode())
 
 
 def started(master: str | None) -> Any:

@@ -11,7 +11,8 @@ from rich.console import Console
 
 
 class Page(Console):
-    """A console that keeps what is printed. ``out`` is the file it is meant for, if any; ``width`` counts where there is no terminal."""
+    """A console that keeps what is printed. ``out`` is the file it is meant for, if any; ``width`` counts where there
+    is no terminal."""
 
     def __init__(self, out: str | None, width: int) -> None:
         terminal = out is None and sys.stdout.isatty()

@@ -1,8 +1,8 @@
 """The process of a command: what it spares itself from its start to its end (docs/speed.md), and how it ends on Ctrl-C.
 
-The command runs in a thread, and the main thread waits for it and for signals. So Ctrl-C is handled at once, whatever the command is doing,
-and never raises an exception inside of it. None of this is done to a program that imports rowlaw: there the process belongs to somebody
-else.
+The command runs in a thread, and the main thread waits for it and for signals. So Ctrl-C is handled at once, whatever
+the command is doing, and never raises an exception inside of it. None of this is done to a program that imports rowlaw:
+there the process belongs to somebody else.
 """
 
 from __future__ import annotations
@@ -64,8 +64,10 @@ def _stopped(*_: object) -> None:
 
 
 def end_now(told: str, code: int) -> NoReturn:
-    """End the process without waiting for anything: one line on stderr, scratch files removed, no exit code but this."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """End the process without waiting for anything: one line on stderr, scratch files removed, no exit code but
+    this. Any thread may call it: a press of Ctrl-C is heard in whichever thread is first."""
+    with suppress(ValueError):  # only the main thread sets handlers
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
         os.write(2, (_CLEAR_LINE if os.isatty(2) else b"") + f"{told}\n".encode())
     with suppress(OSError):  # what the command still says while files go away under it is of no use
@@ -85,10 +87,12 @@ def _tidy() -> None:
 
 
 class _PandasOnDemand(MetaPathFinder):
-    """Hides pandas from pyarrow, which imports it with the first array it makes, only to know pandas' types when it meets them.
+    """Hides pandas from pyarrow, which imports it with the first array it makes, only to know pandas' types when it
+    meets them.
 
-    That takes longer than a small check. What pyarrow imports, being compiled, seems to be imported by whoever called it: here modules of
-    rowlaw, which never import pandas themselves. Spark and everybody else find it as ever, and so does pyarrow once it really needs it.
+    That takes longer than a small check. What pyarrow imports, being compiled, seems to be imported by whoever called
+    it: here modules of rowlaw, which never import pandas themselves. Spark and everybody else find it as ever, and so
+    does pyarrow once it really needs it.
     """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG002 - a finder's parameters
@@ -96,7 +100,8 @@ class _PandasOnDemand(MetaPathFinder):
             return
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("importlib"):
-            if frame.f_globals["__name__"] in ("importlib", "importlib.util"):  # asked for by name: spreadsheets are read by pandas
+            # asked for by name: spreadsheets are read by pandas
+            if frame.f_globals["__name__"] in ("importlib", "importlib.util"):
                 return
             frame = frame.f_back
         if frame.f_globals.get("__name__", "").startswith("rowlaw."):
@@ -104,7 +109,8 @@ class _PandasOnDemand(MetaPathFinder):
 
 
 def _leave(ended: BaseException | None) -> NoReturn:
-    """End the process as Python does, but without taking apart every module and object first, of which Numba alone has a great many.
+    """End the process as Python does, but without taking apart every module and object first, of which Numba alone has
+    a great many.
 
     Spark's Java process ends by itself when its standard input is closed, which the end of this process does.
     """
@@ -112,8 +118,8 @@ def _leave(ended: BaseException | None) -> NoReturn:
     if (ended is not None and not isinstance(ended, SystemExit)) or not isinstance(code, int | None):
         raise ended  # type: ignore[misc]  # the usual way: Python says what it is
     try:
-        # The two undocumented functions are what Python calls first when it ends. Ending here instead of after taking all modules
-        # apart: 1.26 instead of 1.46 s of processor time for a check of two rules.
+        # The two undocumented functions are what Python calls first when it ends. Ending here instead of after taking
+        # all modules apart: 1.26 instead of 1.46 s of processor time for a check of two rules.
         threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
         atexit._run_exitfuncs()
         sys.stdout.flush()

@@ -25,7 +25,10 @@ def implies(rules: str, asked: Sequence[str], *, format: str, out: str | None) -
 def order_by(rules: str, columns: str, also: Sequence[str], *, format: str, out: str | None) -> None:
     """Print the shortest sort list that says the same as a given one."""
     found = _rules(rules).order_by(columns, also=also)
-    write(json.dumps({"given": columns, "order_by": found}, ensure_ascii=False) if format == "json" else ", ".join(found), out)
+    write(
+        json.dumps({"given": columns, "order_by": found}, ensure_ascii=False) if format == "json" else ", ".join(found),
+        out,
+    )
 
 
 def _rules(place: str) -> RuleSet:

@@ -22,16 +22,30 @@ WIDE = 110  # columns when the output is not a terminal
 SHOWN = 20  # cells on a page
 
 
-def run(source: str, rules: str | None, master: str | None, *, out: str | None, format: str, quiet: bool, options: dict[str, Any]) -> int:
+def run(
+    source: str,
+    rules: str | None,
+    master: str | None,
+    *,
+    out: str | None,
+    format: str,
+    quiet: bool,
+    options: dict[str, Any],
+) -> int:
     """Find suspect cells and suggest values: to a file, or on a page."""
     if out is not None:
         check_file(out, option="--out")
         if os.path.exists(source) and os.path.exists(out) and os.path.samefile(source, out):
-            raise RowlawError("BAD_OPTION", option="--out", value=out, problem="the source is never written; name another file")
+            raise RowlawError(
+                "BAD_OPTION", option="--out", value=out, problem="the source is never written; name another file"
+            )
     found = repair(source, rules, session=started(master), progress=not quiet, **options)
     if out is not None:
         found.save(out)
-        print(f"rowlaw: wrote {counted(len(found), 'suspect cell')} to {out}, {found.suggested:,} with a suggestion", file=sys.stderr)
+        print(
+            f"rowlaw: wrote {counted(len(found), 'suspect cell')} to {out}, {found.suggested:,} with a suggestion",
+            file=sys.stderr,
+        )
     elif format == "json":
         told = {"rows": found.rows, "rules": [str(r.rule) for r in found.rules], "cells": found.cells.to_pylist()}
         write(json.dumps(told, ensure_ascii=False, default=str), None)

@@ -19,11 +19,21 @@ WIDE = 120  # columns when the output is not a terminal
 
 
 def run(
-    state: str, *, history: bool, rule: str | None, keys: bool, top: int | None, rules_file: str | None, format: str, out: str | None
+    state: str,
+    *,
+    history: bool,
+    rule: str | None,
+    keys: bool,
+    top: int | None,
+    rules_file: str | None,
+    format: str,
+    out: str | None,
 ) -> None:
     """Show a state."""
     if rule is not None and not history:
-        raise RowlawError("BAD_OPTION", option="--rule", value=rule, problem="it chooses among events: give --history too")
+        raise RowlawError(
+            "BAD_OPTION", option="--rule", value=rule, problem="it chooses among events: give --history too"
+        )
     laws = Laws.open(state)
     if rules_file is not None:
         laws.rules.save(rules_file)
@@ -34,7 +44,9 @@ def run(
     write(f"{text}\n{_keys(laws)}" if keys else text, out)
 
 
-def document(laws: Laws, *, history: bool = False, rule: str | None = None, keys: bool = False, top: int | None = None) -> dict[str, Any]:
+def document(
+    laws: Laws, *, history: bool = False, rule: str | None = None, keys: bool = False, top: int | None = None
+) -> dict[str, Any]:
     """The JSON document of a state."""
     rules = laws.rules
     found: dict[str, Any] = {
@@ -75,7 +87,9 @@ def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
     """The rules as a table, and a line about the state."""
     rules, counts = laws.rules, laws.counts
     console = Page(out, WIDE)
-    table = Table("rule", "kind", *(["violations"] if laws.chosen else []), "law", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        "rule", "kind", *(["violations"] if laws.chosen else []), "law", box=None, pad_edge=False, header_style="bold"
+    )
     for named in rules.rules[:top]:
         table.add_row(named.id, named.kind, *([f"{counts[named.id]:,}"] if laws.chosen else []), Text(str(named.rule)))
     console.print(table)
@@ -118,7 +132,8 @@ def _history(past: History, rule: str | None) -> str:
             continue
         name = f" ({batch.id})" if batch.id is not None else ""
         lines.append(
-            f"{batch.at:%Y-%m-%d %H:%M:%S} batch {batch.number}{name}: +{batch.inserted:,} -{batch.deleted:,} rows, {batch.rules:,} rules"
+            f"{batch.at:%Y-%m-%d %H:%M:%S} batch {batch.number}{name}: +{batch.inserted:,} -{batch.deleted:,} "
+            f"rows, {batch.rules:,} rules"
         )
         for event in mine:
             lines += [f"  {line}" for line in event.lines()]

@@ -88,7 +88,9 @@ def _plant(table: pa.Table, row_id: str, wanted: Sequence[Mapping[str, Any]]) ->
         values = table[column].to_pylist()
         planted.append(Planted(error["row"], column, values[place], error["value"]))
         values[place] = error["value"]
-        table = table.set_column(table.schema.get_field_index(column), column, pa.array(values, table.schema.field(column).type))
+        table = table.set_column(
+            table.schema.get_field_index(column), column, pa.array(values, table.schema.field(column).type)
+        )
     return table, tuple(planted)
 
 

@@ -35,9 +35,13 @@ def run(
     if folder is None:
         raise RowlawError("BAD_OPTION", option="--source-folder", value=None, problem="which folder is to be watched?")
     if (state is None) == (history is None):
-        raise RowlawError("BAD_OPTION", option="--history", value=history, problem="give either the folder of a state or a history")
+        raise RowlawError(
+            "BAD_OPTION", option="--history", value=history, problem="give either the folder of a state or a history"
+        )
     if state is not None and row_id is not None:
-        raise RowlawError("BAD_OPTION", option="--row-id", value=",".join(row_id), problem="a state has its own: it is for a history")
+        raise RowlawError(
+            "BAD_OPTION", option="--row-id", value=",".join(row_id), problem="a state has its own: it is for a history"
+        )
     take: Callable[..., Any]
     if state is not None:
         take = Applier(state, **applying)
@@ -49,7 +53,8 @@ def run(
     skipped: dict[str, Skipped] = {}
 
     def end() -> bool:
-        """Take Ctrl-C as the usual way to end: every batch printed is applied, and one that is not finished is as if it had not come."""
+        """Take Ctrl-C as the usual way to end: every batch printed is applied, and one that is not finished is as if it
+        had not come."""
         end_now("\n".join([*_told(skipped), "rowlaw: stopped"]), BAD_INPUT if skipped else 0)
 
     with listening(end):
@@ -60,7 +65,10 @@ def run(
                 print(f"rowlaw: {outcome.summary}", file=sys.stderr, flush=True)
                 continue
             skipped.pop(str(outcome.batch_id).removeprefix("file:"), None)
-            print(json.dumps(outcome.to_dict(), ensure_ascii=False) if format == "json" else "\n".join(_lines(outcome)), flush=True)
+            print(
+                json.dumps(outcome.to_dict(), ensure_ascii=False) if format == "json" else "\n".join(_lines(outcome)),
+                flush=True,
+            )
     if skipped:
         print(*_told(skipped), sep="\n", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)

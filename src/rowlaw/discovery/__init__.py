@@ -1,4 +1,5 @@
-"""Finding the laws of a table: :func:`discover` gives a :class:`Discovery`, :func:`repair` the cells that they accuse."""
+"""Finding the laws of a table: :func:`discover` gives a :class:`Discovery`, :func:`repair` the cells that they
+accuse."""
 
 from rowlaw.discovery.discover import discover
 from rowlaw.discovery.repair import Repairs, repair

@@ -1,8 +1,9 @@
 """Rules that few pairs break: minimal sets that hit all evidence but a share of at most ``error`` of the pairs (g1).
 
 With the evidence of all pairs at hand they are enumerated from it. On tables too large for that, search and engine
-talk: a set that too many pairs break is a lower bound, and every rule that is wanted has an atom outside it (dualize and advance, Gunopulos
-et al., TODS 2003); the search proposes the smallest sets that do, and the engine counts what breaks them.
+talk: a set that too many pairs break is a lower bound, and every rule that is wanted has an atom outside it (dualize
+and advance, Gunopulos et al., TODS 2003); the search proposes the smallest sets that do, and the engine counts what
+breaks them.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from rowlaw.search.approximate import enumerate_approximate
 from rowlaw.stopping import Stopped
 
 ASKED_AT_ONCE = 500  # rules per question to the engine
-ASKED_FIRST, ASKED_SECONDS = 8, 2.0  # rules in the first question, and seconds for each later one, where time is limited
+# rules in the first question, and seconds for each later one, where time is limited
+ASKED_FIRST, ASKED_SECONDS = 8, 2.0
 SURE = 3.0  # standard deviations of a sample
 
 
 def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline: Deadline) -> np.ndarray:
-    """All minimal sets of atoms, as words, whose rules at most ``budget`` ordered pairs break. ``evidence`` is that of all pairs."""
+    """All minimal sets of atoms, as words, whose rules at most ``budget`` ordered pairs break. ``evidence`` is that of
+    all pairs."""
     if deadline.passed:
         return np.zeros((0, atoms.words), np.uint64)
     edges = atoms.edges(evidence.signatures)
@@ -98,7 +101,8 @@ class Counting:
         return sets[[s.tobytes() in good for s in sets]]
 
     def _portions(self, sets: np.ndarray) -> Iterator[np.ndarray]:
-        """Sets to count at once, until the deadline; where time is limited, as many as take some seconds, since all may be in vain."""
+        """Sets to count at once, until the deadline; where time is limited, as many as take some seconds, since all may
+        be in vain."""
         start, portion = 0, ASKED_AT_ONCE if self.deadline.moment == math.inf else ASKED_FIRST
         while start < len(sets) and not self.deadline.passed:
             began = time.perf_counter()
@@ -112,10 +116,13 @@ class Counting:
         rules = self.atoms.denials(sets)
         others = self.engine.rows - 1  # a row that breaks a rule about single rows does so beside every other row
         counts = self.engine.counts(rules, stop=self.deadline)
-        return np.array([pairs * (others if rule.arity == 1 else 1) for rule, pairs in zip(rules, counts, strict=True)], np.int64)
+        return np.array(
+            [pairs * (others if rule.arity == 1 else 1) for rule, pairs in zip(rules, counts, strict=True)], np.int64
+        )
 
     def _edges(self, broken: np.ndarray) -> np.ndarray:
-        """What every rule must have an atom of: all that is outside a set which too many pairs break, as large as can be had."""
+        """What every rule must have an atom of: all that is outside a set which too many pairs break, as large as can
+        be had."""
         enlarged = []
         for s in self.atoms.unpack(broken):
             self.deadline.check()

@@ -1,10 +1,12 @@
-"""Laws with exceptions: minimal keys, functional dependencies and order compatibilities that hold without a small share of the rows (g3).
+"""Laws with exceptions: minimal keys, functional dependencies and order compatibilities that hold without a small share
+of the rows (g3).
 
-Rows to remove are counted exactly, group by group: of a key all rows but one of each group; of a functional dependency all but those
-with the group's most frequent value; of an order compatibility all outside a longest run that is in order on both sides. More columns in
-the context never make it more. So for each goal there are largest sets of columns that do not suffice, and the minimal laws are the
-minimal sets that are inside none of them, that is, that hit each complement. The search proposes such sets; one that does not suffice is
-grown to a largest one, whose complement is a new edge (Gunopulos et al., *Discovering all most specific sentences*, TODS 2003).
+Rows to remove are counted exactly, group by group: of a key all rows but one of each group; of a functional dependency
+all but those with the group's most frequent value; of an order compatibility all outside a longest run that is in order
+on both sides. More columns in the context never make it more. So for each goal there are largest sets of columns that
+do not suffice, and the minimal laws are the minimal sets that are inside none of them, that is, that hit each
+complement. The search proposes such sets; one that does not suffice is grown to a largest one, whose complement is a
+new edge (Gunopulos et al., *Discovering all most specific sentences*, TODS 2003).
 """
 
 from __future__ import annotations
@@ -49,14 +51,17 @@ class Approximate:
             self.rounds += 1
             self.goals.search(goals, lambda target: pack(edges[target], self.goals.columns))
             proposed = {
-                id(goal): [(name, (goal.target, frozenset(columns))) for name, columns in goal.open(goal.portion)] for goal in goals
+                id(goal): [(name, (goal.target, frozenset(columns))) for name, columns in goal.open(goal.portion)]
+                for goal in goals
             }
             self._count(asked for some in proposed.values() for _, asked in some)
             if not any(proposed.values()):
                 return
             if self.deadline.passed:
                 for goal in goals:
-                    goal.proven.update(name for name, asked in proposed[id(goal)] if self._shares.get(asked, 1.0) <= self.error)
+                    goal.proven.update(
+                        name for name, asked in proposed[id(goal)] if self._shares.get(asked, 1.0) <= self.error
+                    )
                 return
             short: list[Asked] = []
             for goal in goals:
@@ -70,14 +75,21 @@ class Approximate:
                 edges[target].append(everything - columns)
 
     def _grown(self, short: Iterable[Asked]) -> set[Asked]:
-        """Sets of columns that do not suffice, as large as can be: columns are added one after the other unless that helps."""
+        """Sets of columns that do not suffice, as large as can be: columns are added one after the other unless that
+        helps."""
         grown = list(dict.fromkeys(short))
         for column in range(self.goals.columns):
-            larger = [(t, columns | {column}) if column not in (t.left, t.right) else (t, columns) for t, columns in grown]
+            larger = [
+                (t, columns | {column}) if column not in (t.left, t.right) else (t, columns) for t, columns in grown
+            ]
             self._count(larger)
             if self.deadline.passed:
                 return set()
-            grown = list(dict.fromkeys(new if self._shares[new] > self.error else old for old, new in zip(grown, larger, strict=True)))
+            grown = list(
+                dict.fromkeys(
+                    new if self._shares[new] > self.error else old for old, new in zip(grown, larger, strict=True)
+                )
+            )
         return set(grown)
 
     def _count(self, asked: Iterable[Asked]) -> None:
@@ -94,7 +106,8 @@ class Approximate:
         for question, numbers in zip(questions, answers, strict=True):
             if not numbers:
                 self.deadline.request()  # the clock of a worker may be ahead of ours
-            for target, number in zip(question.targets, numbers, strict=False):  # an answer is empty where time did not suffice
+            # an answer is empty where time did not suffice
+            for target, number in zip(question.targets, numbers, strict=False):
                 self._shares[target, frozenset(question.context)] = number / rows
 
     def _errors(self) -> dict[Rule, float]:

@@ -1,10 +1,11 @@
 """Rules as sets of vertices, evidence as edges: how denial constraints become minimal hitting sets.
 
-``<`` is ``<=`` and ``!=``; ``=`` is ``<=`` and ``>=``; ``>`` is ``>=`` and ``!=``. Written over the weak *atoms* ``<= >= !=`` of an
-ordered pair of operands (``= !=`` of another), a rule is minimal under dropping and under weakening of predicates exactly
-when its set of atoms is minimal. A pair of rows leaves some atoms unsatisfied: its *edge*. A rule holds for the pair when it has
-one of these atoms, so the rules that hold are the sets that hit every edge, and the minimal rules the minimal ones.
-All atoms of one pair of operands together contradict each other: such sets are *forbidden*, being true on every table.
+``<`` is ``<=`` and ``!=``; ``=`` is ``<=`` and ``>=``; ``>`` is ``>=`` and ``!=``. Written over the weak *atoms* ``<=
+>= !=`` of an ordered pair of operands (``= !=`` of another), a rule is minimal under dropping and under weakening of
+predicates exactly when its set of atoms is minimal. A pair of rows leaves some atoms unsatisfied: its *edge*. A rule
+holds for the pair when it has one of these atoms, so the rules that hold are the sets that hit every edge, and the
+minimal rules the minimal ones. All atoms of one pair of operands together contradict each other: such sets are
+*forbidden*, being true on every table.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class Atoms:
 
     @cached_property
     def _unsatisfied(self) -> ByteTable:
-        """The vertices that are not satisfied, for each byte of a signature: the outcomes of four slots, two bits each."""
+        """The vertices that are not satisfied, for each byte of a signature: the outcomes of four slots, two bits
+        each."""
         table = ByteTable(self.words)
         outcomes = [np.arange(256) >> CODE_BITS * k & CODE_MASK for k in range(4)]
         for v, predicate in enumerate(self.predicates):
@@ -125,8 +127,11 @@ class Atoms:
 
     @cached_property
     def _written(self) -> tuple[np.ndarray, list[Predicate]]:
-        """All predicates in canonical order, and for each slot and set of accepted outcomes the place of its predicate among them."""
-        found = [{mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, ANY)} for slot in self.slots.slots]
+        """All predicates in canonical order, and for each slot and set of accepted outcomes the place of its predicate
+        among them."""
+        found = [
+            {mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, ANY)} for slot in self.slots.slots
+        ]
         ordered = sorted((p for ops in found for p in ops.values()), key=predicate_key)
         order = {p: n for n, p in enumerate(ordered)}
         places = np.full((len(found), ANY + 1), len(ordered), np.int32)  # ANY: the slot is in no predicate
@@ -151,7 +156,9 @@ class Atoms:
     def places(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each set the places of its predicates among ``ordered``, and how many there are."""
         masks = self.accepted(sets)
-        return np.sort(self._written[0][np.arange(len(self.slots)), masks], axis=1), np.count_nonzero(masks != ANY, axis=1)
+        return np.sort(self._written[0][np.arange(len(self.slots)), masks], axis=1), np.count_nonzero(
+            masks != ANY, axis=1
+        )
 
     def denials(self, sets: np.ndarray) -> list[Denial]:
         """The rules of sets of vertices (none of them forbidden)."""

@@ -1,7 +1,8 @@
 """How long a default run may take, and which share of it each kind of rule gets.
 
-A run of ``rowlaw discover`` without options does not ask for millions of rules. So a run for several kinds stops at a budget, which
-grows with the table, and says so; a run for one kind, or with ``--all``, has none. A time limit replaces the budget.
+A run of ``rowlaw discover`` without options does not ask for millions of rules. So a run for several kinds stops at a
+budget, which grows with the table, and says so; a run for one kind, or with ``--all``, has none. A time limit replaces
+the budget.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from rowlaw.deadline import Deadline
 from rowlaw.kernels.compiling import is_compiled
 from rowlaw.kernels.differences import compare_all
 
-SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0  # after reading; adult (488,000 cells) 12 s, flights (6.4 million) 42 s
-SPARK_SECONDS, SPARK_SECONDS_PER_CELL = 120.0, 2e-5  # where Spark's jobs validate: a round is several jobs over all rows
+# after reading; adult (488,000 cells) 12 s, flights (6.4 million) 42 s
+SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0
+# where Spark's jobs validate: a round is several jobs over all rows
+SPARK_SECONDS, SPARK_SECONDS_PER_CELL = 120.0, 2e-5
 COMPILING = 90.0  # seconds that compiling all kernels of a run takes on a slow machine, once
-SEARCHED, RANKED = 0.75, 2.0  # of the budget; ranking takes a few seconds, and may take longer only where the machine is busy
+# of the budget; ranking takes a few seconds, and may take longer only where the machine is busy
+SEARCHED, RANKED = 0.75, 2.0
 DEPENDENCIES = 0.55  # of the time left, for keys and functional dependencies
 KEYS = 0.5  # of the time left then, for keys alone, if none were found
 NEARLY = 0.4  # of the time left then, for laws that nearly hold
@@ -33,7 +37,8 @@ class Budget:
 
     @staticmethod
     def of(deadline: Deadline, *, several: bool, complete: bool, cells: int, on_spark: bool = False) -> Budget:
-        """The budget of a run that has begun: a ``deadline`` without a moment gets one in a default run for ``several`` kinds.
+        """The budget of a run that has begun: a ``deadline`` without a moment gets one in a default run for ``several``
+        kinds.
 
         ``on_spark``: rules are validated by Spark's jobs, and the budget has no upper bound.
         """
@@ -41,7 +46,11 @@ class Budget:
             return Budget(deadline, shared=False)
         if deadline.left < float("inf") or deadline.stopped:
             return Budget(deadline, shared=True)
-        seconds = SPARK_SECONDS + SPARK_SECONDS_PER_CELL * cells if on_spark else min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
+        seconds = (
+            SPARK_SECONDS + SPARK_SECONDS_PER_CELL * cells
+            if on_spark
+            else min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
+        )
         if not is_compiled(compare_all):  # the first run on a machine
             seconds += COMPILING
         end = time.monotonic() + SEARCHED * seconds
@@ -57,4 +66,7 @@ class Budget:
         """Why a default run is not complete."""
         if self.seconds is None:
             return ""
-        return f"a run without options stops after about {self.seconds:.0f} s; --all or a single kind (--kinds dc) finds all rules"
+        return (
+            f"a run without options stops after about {self.seconds:.0f} s; --all or a single kind (--kinds "
+            "dc) finds all rules"
+        )

@@ -1,8 +1,9 @@
 """Rules that chance explains: so few pairs of rows could have broken them that it says nothing that none did.
 
-Without one of its comparisons a rule is broken by some pairs. If that comparison had nothing to do with the others, a share of these
-pairs would satisfy it too, and break the rule. Where that is only a few pairs, for any of the comparisons, the rule may hold by chance:
-a key of which a part is nearly a key already, a functional dependency whose left side hardly any two rows share.
+Without one of its comparisons a rule is broken by some pairs. If that comparison had nothing to do with the others, a
+share of these pairs would satisfy it too, and break the rule. Where that is only a few pairs, for any of the
+comparisons, the rule may hold by chance: a key of which a part is nearly a key already, a functional dependency whose
+left side hardly any two rows share.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ SEEN = 25  # pairs of a sample that are enough to estimate from
 
 
 class Chance:
-    """How many pairs would break each rule by chance. Sampled pairs answer where they can, else the engine counts on all rows."""
+    """How many pairs would break each rule by chance. Sampled pairs answer where they can, else the engine counts on
+    all rows."""
 
     def __init__(self, engine: DiscoveryEngine, view: View, stop: Stop) -> None:
         self._engine, self._view, self._stop = engine, view, stop
@@ -29,7 +31,8 @@ class Chance:
         self._known: dict[Rule, float] = {}
 
     def expected(self, rules: Sequence[Rule]) -> list[float]:
-        """The expected number of violating ordered pairs; infinite where a rule has a single comparison. Raises ``Stopped``."""
+        """The expected number of violating ordered pairs; infinite where a rule has a single comparison. Raises
+        ``Stopped``."""
         new = [rule for rule in dict.fromkeys(rules) if rule not in self._known]
         shorter = {rule: self._shorter(rule) for rule in new}
         counts = self._counts([denial for lines in shorter.values() for denial, _ in lines])
@@ -38,8 +41,8 @@ class Chance:
         return [self._known[rule] for rule in rules]
 
     def far_from(self, rule: Rule) -> bool:
-        """Whether it takes no counting to say that chance explains a rule: if all its comparisons had nothing to do with each other, not
-        even one pair would break it."""
+        """Whether it takes no counting to say that chance explains a rule: if all its comparisons had nothing to do
+        with each other, not even one pair would break it."""
         denial = rule.denials[0]
         return len(denial.predicates) > 1 and self._pairs * self._view.expected(denial) < 1
 

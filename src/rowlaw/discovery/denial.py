@@ -1,10 +1,12 @@
-"""All minimal denial constraints of a relation: Hydra (Bleifuss, Kruse, Naumann, PVLDB 2017) as a conversation between search and engine.
+"""All minimal denial constraints of a relation: Hydra (Bleifuss, Kruse, Naumann, PVLDB 2017) as a conversation between
+search and engine.
 
-Three strategies give the same rules. *pairs*: the evidence of all pairs of distinct rows, and one search over it. *sample*: the
-evidence of a sample, a search for the rules that hold on it, and then in rounds: the engine looks for counterexamples to all rules that are
-not proven yet, in all the data; each is an edge that refines the search where it stands; until nothing breaks. Nothing
-is lost by sampling: a rule that survives is valid, and minimal because each of its parts is refuted by a pair of rows.
-*hydra*: as published, with one round in which all violating pairs are listed (see :mod:`rowlaw.discovery.hydra`).
+Three strategies give the same rules. *pairs*: the evidence of all pairs of distinct rows, and one search over it.
+*sample*: the evidence of a sample, a search for the rules that hold on it, and then in rounds: the engine looks for
+counterexamples to all rules that are not proven yet, in all the data; each is an edge that refines the search where it
+stands; until nothing breaks. Nothing is lost by sampling: a rule that survives is valid, and minimal because each of
+its parts is refuted by a pair of rows. *hydra*: as published, with one round in which all violating pairs are listed
+(see :mod:`rowlaw.discovery.hydra`).
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comp
 SAMPLE_SECONDS = 1e-5  # a row, for sampling
 LONG = 1e3  # seconds: the time of a search is unknown, so it counts as long where workers could help
 COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts what breaks approximate rules
-ROUNDS = 2  # times that proving all rules once takes: what takes the place of broken ones is searched for and proven as well
+# times that proving all rules once takes: what takes the place of broken ones is searched for and proven as well
+ROUNDS = 2
 PORTION_SECONDS = 2.0  # of asking about rules at once, where time is limited
 WRITING = 0.4  # of the time for ranking, for writing sets of atoms as rules
 QUICK_RULES = 500  # of which the minimal ones are found in no time
@@ -215,9 +218,14 @@ class _Run:
             search = self._search(evidence)
         each = self._answer_seconds(search) if not self.deadline.passed else 0.0
         if strategy == "sample" or self.deadline.passed:
-            return self.by_sample(evidence, search, each, "asked for" if strategy == "sample" else "no time for estimates")
+            return self.by_sample(
+                evidence, search, each, "asked for" if strategy == "sample" else "no time for estimates"
+            )
         check = self._check_seconds(search, each)
-        sides = f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs {self.pair_seconds:.1f} s"
+        sides = (
+            f"checking {len(search.sets):,} rules takes about {check:.1f} s, comparing all pairs "
+            f"{self.pair_seconds:.1f} s"
+        )
         in_time = self.pair_seconds < min(check, self.deadline.left)
         return self.by_pairs(sides) if in_time else self.by_sample(evidence, search, each, sides)
 
@@ -229,7 +237,8 @@ class _Run:
         return Denials(self.atoms, "pairs", why, self._not_empty(self.search.sets), evidence, all_pairs=True)
 
     def by_validation(self, strategy: Strategy) -> Denials:
-        """All rules of the sample first, then the conversation about all rows: what the sample refutes is never asked about."""
+        """All rules of the sample first, then the conversation about all rows: what the sample refutes is never asked
+        about."""
         if strategy not in ("auto", "sample"):
             problem = "the table is larger than what this process may hold; use auto"
             raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
@@ -262,7 +271,8 @@ class _Run:
         return Denials(self.atoms, "hydra", "asked for", sets, evidence, all_pairs=False, rounds=1)
 
     def by_sample(self, evidence: EvidenceSet, search: Search, each: float, why: str) -> Denials:
-        """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing breaks.
+        """The conversation: ask the engine about all rules not proven yet, learn from what breaks them, until nothing
+        breaks.
 
         ``each``: seconds that an answer takes.
         """
@@ -294,11 +304,14 @@ class _Run:
         kept = sets[[s.tobytes() in proven for s in sets]]
         return Denials(self.atoms, "sample", why, kept, evidence, all_pairs=False, rounds=rounds)
 
-    def _cover(self, covered: dict[str, np.ndarray], search: Search, proven: set[bytes], each: float, phase: Phase) -> None:
-        """Take in all pairs that agree on a column, for columns where that is quicker than asking about every open rule with that equality.
+    def _cover(
+        self, covered: dict[str, np.ndarray], search: Search, proven: set[bytes], each: float, phase: Phase
+    ) -> None:
+        """Take in all pairs that agree on a column, for columns where that is quicker than asking about every open rule
+        with that equality.
 
-        A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule that the search
-        still proposes is proven. ``covered`` gets the atoms of these equalities.
+        A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule
+        that the search still proposes is proven. ``covered`` gets the atoms of these equalities.
         """
         sets = self._not_empty(search.sets)
         sets = sets[[s.tobytes() not in proven for s in sets]]
@@ -326,7 +339,8 @@ class _Run:
 
     @cached_property
     def _agreeing(self) -> dict[str, tuple[float, np.ndarray]]:
-        """For each column, quickest first, about how long comparing all pairs that agree on it takes, and the atoms of its equality."""
+        """For each column, quickest first, about how long comparing all pairs that agree on it takes, and the atoms of
+        its equality."""
         found = {}
         for i, slot in enumerate(self.slots.slots):
             if isinstance(slot.right, Column) and slot.left.name == slot.right.name:
@@ -352,18 +366,29 @@ class _Run:
             budget -= 1
         counted = strategy == "sample" or not self.engine.sample_is_whole
         if counted or (strategy == "auto" and self.pair_seconds > COUNTED_SECONDS):
-            return self._approximate_by_counting(budget, "asked for" if strategy == "sample" else f"all {rows:,} rows have too many pairs")
+            return self._approximate_by_counting(
+                budget, "asked for" if strategy == "sample" else f"all {rows:,} rows have too many pairs"
+            )
         with self.progress.phase("evidence"):
             evidence = self._all_pairs()
         with self.progress.phase("search"):
-            sets = self.atoms.consistent(finished(lambda: approximate_sets(self.atoms, evidence, budget, self.deadline), self.deadline))
+            sets = self.atoms.consistent(
+                finished(lambda: approximate_sets(self.atoms, evidence, budget, self.deadline), self.deadline)
+            )
         why = "errors are counted over all pairs"
-        return Denials(self.atoms, "pairs", why, self.atoms.one_of_each(self._not_empty(sets)), evidence, all_pairs=True)
+        return Denials(
+            self.atoms, "pairs", why, self.atoms.one_of_each(self._not_empty(sets)), evidence, all_pairs=True
+        )
 
     def _approximate_by_counting(self, budget: int, why: str) -> Denials:
         with self.progress.phase("sample"):
             evidence = finished(self._random_pairs, self.deadline)
-        search = Search(self.atoms, np.zeros((0, self.atoms.words), np.uint64), self.deadline, self.engine.workers_for(LONG, on_rows=False))
+        search = Search(
+            self.atoms,
+            np.zeros((0, self.atoms.words), np.uint64),
+            self.deadline,
+            self.engine.workers_for(LONG, on_rows=False),
+        )
 
         def propose(edges: np.ndarray) -> np.ndarray:
             search.refine(np.unique(np.concatenate((edges, self.atoms.exchanged(edges))), axis=0))
@@ -389,8 +414,11 @@ class _Run:
         return Search(self.atoms, edges, self.deadline, self.engine.workers_for(LONG, on_rows=False))
 
     def _edges_of_one_row(self) -> np.ndarray:
-        """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row does not satisfy."""
-        own = ~self.atoms.unpack(self.atoms.edges(evidence_of_pairs(self.slots, np.zeros(1, np.int64), np.zeros(1, np.int64))))[0]
+        """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row
+        does not satisfy."""
+        own = ~self.atoms.unpack(
+            self.atoms.edges(evidence_of_pairs(self.slots, np.zeros(1, np.int64), np.zeros(1, np.int64)))
+        )[0]
         edges = []
         for row in ("s", "t"):
             about = np.array([p.rows == {row} for p in self.atoms.predicates], bool)
@@ -398,7 +426,8 @@ class _Run:
         return self.atoms.pack(edges)
 
     def _not_empty(self, sets: np.ndarray) -> np.ndarray:
-        """Where nothing speaks against anything even the empty set hits all: then every atom alone is a minimal rule."""
+        """Where nothing speaks against anything even the empty set hits all: then every atom alone is a minimal
+        rule."""
         if len(sets) == 1 and not sets.any():
             return self.atoms.one_of_each(self.atoms.pack([[v] for v in range(len(self.atoms.predicates))]))
         return sets
@@ -408,7 +437,9 @@ class _Run:
         sets = self._not_empty(search.sets)
         columns = self._worth_covering(sets, {}, each)
         asked = ~self._has_any(sets, [self._agreeing[column][1] for column in columns])
-        once = sum(COVER_SECONDS + self._agreeing[column][0] for column in columns) + float(np.count_nonzero(asked)) * each
+        once = (
+            sum(COVER_SECONDS + self._agreeing[column][0] for column in columns) + float(np.count_nonzero(asked)) * each
+        )
         return ROUNDS * once
 
     def _answer_seconds(self, search: Search) -> float:
@@ -422,12 +453,14 @@ class _Run:
         return (time.perf_counter() - began) / max(1, len(some))
 
     def _ask(self, sets: np.ndarray, proven: set[bytes], each: float, phase: Phase) -> list[Pairs]:
-        """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is heard.
+        """Pairs that break rules not proven yet; rules that none breaks are proven. In portions, so that a deadline is
+        heard.
 
         ``each``: seconds that an answer takes, as far as is known.
         """
         broken = []
-        portion = ASKED_AT_ONCE if self.engine.sample_is_whole else max(1, len(sets))  # elsewhere every question is a few jobs
+        # elsewhere every question is a few jobs
+        portion = ASKED_AT_ONCE if self.engine.sample_is_whole else max(1, len(sets))
         if self.deadline.moment < math.inf and each > 0:  # what is asked at once may all be in vain
             portion = max(1, min(portion, int(PORTION_SECONDS / each)))
         for start in range(0, len(sets), portion):

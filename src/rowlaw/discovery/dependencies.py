@@ -1,10 +1,11 @@
 """All minimal keys, functional dependencies and order compatibilities of a relation: one search over difference sets.
 
-A set of columns is a key, determines a column or puts two columns in order exactly when it hits all difference sets that speak about that
-(see :mod:`rowlaw.evidence.differences`); the minimal laws are the minimal hitting sets. Two strategies give the same laws.
-*pairs*: the difference sets of all pairs of distinct rows. *sample*: those of a few pairs that agree on much, and then in rounds: all laws
-that are not proven yet are validated on all rows, context by context; pairs that break one are new difference sets; until nothing breaks.
-Nothing is lost by sampling: a law that survives holds, and it is minimal because a pair of rows refutes each of its parts.
+A set of columns is a key, determines a column or puts two columns in order exactly when it hits all difference sets
+that speak about that (see :mod:`rowlaw.evidence.differences`); the minimal laws are the minimal hitting sets. Two
+strategies give the same laws. *pairs*: the difference sets of all pairs of distinct rows. *sample*: those of a few
+pairs that agree on much, and then in rounds: all laws that are not proven yet are validated on all rows, context by
+context; pairs that break one are new difference sets; until nothing breaks. Nothing is lost by sampling: a law that
+survives holds, and it is minimal because a pair of rows refutes each of its parts.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def discover_dependencies(
 ) -> Dependencies:
     """All minimal laws of the given kinds that hold on all rows, but for a share of at most ``error`` of them (g3).
 
-    ``columns``: those that may occur; all but the one that names the rows if not given. ``order_strings``: whether texts and booleans
-    may be the sides of an order compatibility; all columns may be in its context.
+    ``columns``: those that may occur; all but the one that names the rows if not given. ``order_strings``: whether
+    texts and booleans may be the sides of an order compatibility; all columns may be in its context.
 
     >>> import pyarrow as pa
     >>> from rowlaw.engine.open import open_local
@@ -65,7 +66,9 @@ def discover_dependencies(
     ['key (week)', 'fd (week) -> year', 'fd () -> city', 'od {}: week ~ year']
     """
     known = engine.statistics
-    names = columns if columns is not None else [c.name for c in known.columns if c.name not in naming_only(known.row_id)]
+    names = (
+        columns if columns is not None else [c.name for c in known.columns if c.name not in naming_only(known.row_id)]
+    )
     sides = None if order_strings else [name for name in names if known.column(name).type in ORDERED_TYPES]
     goals = Goals(names, frozenset(kinds), deadline or Deadline(), sides)
     shown = progress or Progress(quiet=True)
@@ -149,7 +152,10 @@ class Exact:
             folded = finished(lambda: fold(self.engine.sample(), self.goals.names), self.deadline)
             self.complete = self.differences.add_all(folded, self.deadline)
         if not self.complete:
-            self.deadline.stop(f"{self.goals.columns:,} columns have difference sets for more than {MEMORY >> 30} GiB: name fewer columns")
+            self.deadline.stop(
+                f"{self.goals.columns:,} columns have difference sets for more than {MEMORY >> 30} GiB: name "
+                "fewer columns"
+            )
 
     def _pairs_are_quicker(self, goals: Sequence[Goal]) -> bool:
         """Whether comparing all pairs is quicker than validating what the search proposes."""
@@ -192,7 +198,8 @@ class Exact:
             held, broken = Counter[int](), Counter[int]()
             answers = self.engine.ask(self.goals.names, questions, COUNTEREXAMPLES, self.deadline)
             for about, answer in zip(asked.values(), answers, strict=True):
-                for (goal, name), pairs in zip(about, answer, strict=False):  # an answer is empty where time did not suffice
+                # an answer is empty where time did not suffice
+                for (goal, name), pairs in zip(about, answer, strict=False):
                     if len(pairs):
                         learnt.append(pairs)
                         broken[id(goal)] += 1

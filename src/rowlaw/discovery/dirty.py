@@ -1,9 +1,10 @@
 """Functional dependencies learnt from a dirty table, whose cells they then accuse.
 
-Where a third of the cells of a column may be wrong, no limit on the share of exceptions tells a law from an accident. Agreement does: rows
-that agree on the left side of a law agree on its right side far more often than any two rows do (mu+,
-:mod:`rowlaw.evidence.dependence`). A weaker agreement will do if hardly any rows are exceptions, or if the exceptions look like
-errors: nearly every group has a value that at least half of its rows have, and the others differ from each other.
+Where a third of the cells of a column may be wrong, no limit on the share of exceptions tells a law from an accident.
+Agreement does: rows that agree on the left side of a law agree on its right side far more often than any two rows do
+(mu+, :mod:`rowlaw.evidence.dependence`). A weaker agreement will do if hardly any rows are exceptions, or if the
+exceptions look like errors: nearly every group has a value that at least half of its rows have, and the others differ
+from each other.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ STRONG = 0.7  # mu+ of a law of one column on the left side that needs no other 
 STRONG_TWO = 0.9  # of two columns: their groups are smaller, and more of them are tried
 WEAK = 0.3  # mu+ that any law must have
 FEW = 0.05  # share of rows that are exceptions to a law of weaker agreement
-AGREED, SECOND, EXCEPTIONS = 0.95, 0.35, 10  # groups that agree, share of second values, and exceptions that look like errors, at least
+# groups that agree, share of second values, and exceptions that look like errors, at least
+AGREED, SECOND, EXCEPTIONS = 0.95, 0.35, 10
 GROUP = 5.0  # rows of a group on average, but for strong laws of one column
 SHORTER = 0.02  # mu+ by which a law must be better than one with fewer columns on the left side
 
 
 def learnt(engine: DiscoveryEngine, *, seed: int = 0, stop: Stop = NEVER) -> RuleSet:
-    """The functional dependencies with one or two columns on the left side that a dirty table obeys, strongest first."""
+    """The functional dependencies with one or two columns on the left side that a dirty table obeys, strongest
+    first."""
     statistics = engine.statistics
     names = [c.name for c in statistics.columns if c.name not in naming_only(statistics.row_id)]
     kept: list[Dependence] = []
     lefts: dict[str, list[Dependence]] = {}
-    for law in measured(engine.sample(), names, engine.nulls, seed=seed, stop=stop):  # one column on the left side first
+    # one column on the left side first
+    for law in measured(engine.sample(), names, engine.nulls, seed=seed, stop=stop):
         if law.right is None or not _holds(law):
             continue
         shorter = (other for other in lefts.get(law.right, ()) if set(other.left) < set(law.left))

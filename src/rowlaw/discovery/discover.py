@@ -81,50 +81,57 @@ def discover(
     table
         What :func:`rowlaw.open_source` takes: a path, a Spark DataFrame, any frame with an Arrow C stream.
     kinds
-        The kinds of rules to look for, one (``"fd"``) or several: ``key``, ``fd`` (functional dependencies), ``od`` (order
-        compatibilities), ``dc`` (denial constraints). By default all of them, and ``dc`` alone if ``predicates`` are given. One kind alone
-        gives all its minimal rules. Of several, each law is listed once, under its most specific kind, and not at all if others in the
-        list imply it. A run for several kinds stops at a budget of some seconds, unless ``all`` or a ``time_limit`` is given; ``partial``
-        and ``why`` say so. Without ``kinds`` the list also has keys and functional dependencies that nearly hold: their ``error`` is not 0.
+        The kinds of rules to look for, one (``"fd"``) or several: ``key``, ``fd`` (functional dependencies), ``od``
+        (order compatibilities), ``dc`` (denial constraints). By default all of them, and ``dc`` alone if ``predicates``
+        are given. One kind alone gives all its minimal rules. Of several, each law is listed once, under its most
+        specific kind, and not at all if others in the list imply it. A run for several kinds stops at a budget of some
+        seconds, unless ``all`` or a ``time_limit`` is given; ``partial`` and ``why`` say so. Without ``kinds`` the list
+        also has keys and functional dependencies that nearly hold: their ``error`` is not 0.
     error
-        How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do (g1); for the other
-        kinds the smallest share of rows without which the rule holds (g3).
+        How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do
+        (g1); for the other kinds the smallest share of rows without which the rule holds (g3).
     top
         The number of rules to keep, the best first. All are found in any case.
     all
-        Find and keep every minimal rule, however long it takes, and no laws that nearly hold. The first rules are the same.
+        Find and keep every minimal rule, however long it takes, and no laws that nearly hold. The first rules are the
+        same.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
     columns, types, row_id, show_types, reading
         As in :func:`rowlaw.check`.
     cross, overlap, order_strings, single_row, constants, operators_of
-        The predicate space of denial constraints, derived from the columns; see :class:`rowlaw.predicates.SpaceOptions`.
-        ``operators_of={"zip": "= !="}`` restricts a column. ``overlap`` is 0.3 by default, and in a run for several kinds two columns must
-        share more than two values as well. ``order_strings`` is for order dependencies too.
+        The predicate space of denial constraints, derived from the columns; see
+        :class:`rowlaw.predicates.SpaceOptions`. ``operators_of={"zip": "= !="}`` restricts a column. ``overlap`` is 0.3
+        by default, and in a run for several kinds two columns must share more than two values as well.
+        ``order_strings`` is for order dependencies too.
     predicates
-        The predicate space itself, instead of the options before: texts such as ``"s.zip = t.zip"``, or :class:`rowlaw.rules.Predicate`.
-        Each brings its exchange of ``s`` and ``t``, so ``s.a < t.a`` brings ``s.a > t.a``; nothing else is added. Two predicates of a rule
-        that compare the same operands are written as one: ``<=`` and ``>=`` as ``=``.
+        The predicate space itself, instead of the options before: texts such as ``"s.zip = t.zip"``, or
+        :class:`rowlaw.rules.Predicate`. Each brings its exchange of ``s`` and ``t``, so ``s.a < t.a`` brings ``s.a >
+        t.a``; nothing else is added. Two predicates of a rule that compare the same operands are written as one: ``<=``
+        and ``>=`` as ``=``.
     strategy
-        ``"pairs"`` compares all pairs of distinct rows, ``"sample"`` a few and lets the engine check the rules; ``"auto"`` estimates
-        which is faster. ``"hydra"`` looks for denial constraints, and ``"levels"`` for functional and order dependencies, as Hydra and HyOD
-        were published; both use ``"auto"`` for the other kinds and where ``error`` is not 0. All find the same rules.
+        ``"pairs"`` compares all pairs of distinct rows, ``"sample"`` a few and lets the engine check the rules;
+        ``"auto"`` estimates which is faster. ``"hydra"`` looks for denial constraints, and ``"levels"`` for functional
+        and order dependencies, as Hydra and HyOD were published; both use ``"auto"`` for the other kinds and where
+        ``error`` is not 0. All find the same rules.
     sample_partners, sample_efficiency, seed
-        How the strategies ``"sample"`` and ``"hydra"`` choose pairs: random partners of each row, and the new evidences for each pair
-        compared below which focused sampling gives a column up. The same seed gives the same pairs. These change how long a run
-        takes, never what it finds.
+        How the strategies ``"sample"`` and ``"hydra"`` choose pairs: random partners of each row, and the new evidences
+        for each pair compared below which focused sampling gives a column up. The same seed gives the same pairs. These
+        change how long a run takes, never what it finds.
     level_sample, level_pairs
-        How the strategy ``"levels"`` samples (HyOD): rows to begin with, and pairs that join them for each broken dependency.
+        How the strategy ``"levels"`` samples (HyOD): rows to begin with, and pairs that join them for each broken
+        dependency.
     non_keys
-        Also find the maximal sets of columns that are not unique, as ``non_keys`` of the result; with ``error=0`` and the kind ``key``.
+        Also find the maximal sets of columns that are not unique, as ``non_keys`` of the result; with ``error=0`` and
+        the kind ``key``.
     time_limit
-        Seconds after which what is proven so far is returned, marked as ``partial``; reading and ranking are part of them. Ctrl-C does the
-        same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses then, and of very many rules only the
-        shortest are listed; ``why`` says so.
+        Seconds after which what is proven so far is returned, marked as ``partial``; reading and ranking are part of
+        them. Ctrl-C does the same, and raises ``KeyboardInterrupt`` when it is pressed again. There are no near misses
+        then, and of very many rules only the shortest are listed; ``why`` says so.
 
     engine
-        As in :func:`rowlaw.check`. On Spark, rules of a sample of rows are found first, and then validated on all rows by Spark's workers;
-        the rules are the same.
+        As in :func:`rowlaw.check`. On Spark, rules of a sample of rows are found first, and then validated on all rows
+        by Spark's workers; the rules are the same.
 
     Examples
     --------
@@ -134,12 +141,14 @@ def discover(
     >>> rules = discover(table, progress=False)
     >>> sorted(str(r.rule) for r in rules)[:3]
     ['fd (city) -> zip', 'fd (zip) -> city', 'key (age)']
-    >>> [str(r.rule) for r in discover(table, predicates=["s.zip = t.zip", "s.age < t.age", "s.city != t.city"], progress=False)]
+    >>> space = ["s.zip = t.zip", "s.age < t.age", "s.city != t.city"]
+    >>> [str(r.rule) for r in discover(table, predicates=space, progress=False)]
     ['not (s.zip = t.zip and s.city != t.city)']
     """
     check_parameters(discover, reading, READING)
     if isinstance(kinds, str):
-        kinds = cast("list[Kind]", [kind.strip() for kind in kinds.split(",")])  # "fd" is ["fd"], "key,fd" as on the command line
+        # "fd" is ["fd"], "key,fd" as on the command line
+        kinds = cast("list[Kind]", [kind.strip() for kind in kinds.split(",")])
     several = (kinds is None and predicates is None) or (kinds is not None and len(set(kinds)) > 1)
     default = kinds is None and predicates is None and not all and not error
     options = SpaceOptions.of(
@@ -160,29 +169,46 @@ def discover(
     if not 0 <= error < 1:
         raise RowlawError("BAD_OPTION", option="error", value=error, problem="a share, 0 or more and less than 1")
     if non_keys and ("key" not in kinds or error):
-        raise RowlawError("BAD_OPTION", option="non_keys", value=True, problem="they are what exact keys leave: use the kind key, error 0")
+        raise RowlawError(
+            "BAD_OPTION",
+            option="non_keys",
+            value=True,
+            problem="they are what exact keys leave: use the kind key, error 0",
+        )
     for option, value in (("level_sample", level_sample), ("level_pairs", level_pairs)):
         if value < 1:
             raise RowlawError("BAD_OPTION", option=option, value=value, problem="1 or more")
     if strategy not in get_args(Strategy):
-        raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=f"use {', '.join(get_args(Strategy))}")
+        raise RowlawError(
+            "BAD_OPTION", option="strategy", value=strategy, problem=f"use {', '.join(get_args(Strategy))}"
+        )
     shown = Progress(quiet=not progress)
     deadline = Deadline.after(time_limit)
     with deadline.interruptible(), deadline.watched():
         try:
             with shown.phase("read"):
                 source = open_source(table, columns=columns, types=types, session=session, **reading)
-                opened = open_discovery(source, nulls, row_id=row_id, session=session, engine=engine, seed=seed, stop=deadline)
+                opened = open_discovery(
+                    source, nulls, row_id=row_id, session=session, engine=engine, seed=seed, stop=deadline
+                )
             if show_types:
                 print_types(opened.arrow_types)
         except Stopped:
-            return Discovery((), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds)
+            return Discovery(
+                (), nulls, strategy="none", why="no time to read the table", partial=True, seconds=shown.seconds
+            )
         shown.say(str(opened.choice))
         try:
             cells = opened.rows * len(opened.statistics.columns)
             on_spark = opened.choice.name == "spark"
             budget = Budget.of(deadline, several=several, complete=all, cells=cells, on_spark=on_spark)
-            choices: dict[str, Any] = {"kinds": kinds, "error": error, "top": top, "strategy": strategy, "sample": sample}
+            choices: dict[str, Any] = {
+                "kinds": kinds,
+                "error": error,
+                "top": top,
+                "strategy": strategy,
+                "sample": sample,
+            }
             choices |= {"levels": (level_sample, level_pairs), "non_keys": non_keys}
             return run(opened, options, **choices, budget=budget, default=default, progress=shown)
         finally:
@@ -210,10 +236,11 @@ def run(
     levels: tuple[int, int] = (SAMPLE, PAIRS),
     non_keys: bool = False,
 ) -> Discovery:
-    """Discover on a table that is open already. ``budget``: instead of a ``deadline`` alone, with shares of the time for each kind.
+    """Discover on a table that is open already. ``budget``: instead of a ``deadline`` alone, with shares of the time
+    for each kind.
 
-    ``default``: the list is for people, with laws that nearly hold and without those that hold only because nothing could break them.
-    ``levels``: the sample size and the number of pairs of HyOD.
+    ``default``: the list is for people, with laws that nearly hold and without those that hold only because nothing
+    could break them. ``levels``: the sample size and the number of pairs of HyOD.
     """
     shown = progress or Progress(quiet=True)
     shares = budget or Budget(deadline or Deadline(), shared=False)
@@ -224,14 +251,25 @@ def run(
     with limit.interruptible(), limit.watched():
         space: tuple[Predicate, ...] = ()
         with suppress(Stopped):  # a space that is not whole would make other rules minimal
-            space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()  # first: may be refused
+            # first: may be refused
+            space = finished(lambda: predicate_space(engine.statistics, options), limit) if "dc" in kinds else ()
         for some, share in _steps(kinds, shared=shares.shared):
             if listing.dependencies is not None and limit.passed:
                 break
-            part = _dependencies(engine, some, error, strategy, options.order_strings, shares.part(share), shown, levels)
-            if default and part.partial and "key" in some and not any(rule.kind == "key" for rule in part.rules) and not limit.passed:
+            part = _dependencies(
+                engine, some, error, strategy, options.order_strings, shares.part(share), shown, levels
+            )
+            if (
+                default
+                and part.partial
+                and "key" in some
+                and not any(rule.kind == "key" for rule in part.rules)
+                and not limit.passed
+            ):
                 # of a wide table there is no time for all functional dependencies; its keys alone take a fraction of it
-                part = part.with_more(_dependencies(engine, ("key",), error, strategy, False, shares.part(KEYS), shown, levels))
+                part = part.with_more(
+                    _dependencies(engine, ("key",), error, strategy, False, shares.part(KEYS), shown, levels)
+                )
             listing.dependencies = part if listing.dependencies is None else listing.dependencies.with_more(part)
             if default and "fd" in some and not limit.passed:
                 if time.monotonic() - began > PATIENCE:
@@ -239,7 +277,9 @@ def run(
                 with shown.phase("nearly"):
                     measured = Prior(engine).measured
                     stop = shares.part(NEARLY)
-                    listing.nearly = nearly_hold(engine, part.rules, measured_columns=measured, seed=sampling.seed, stop=stop)
+                    listing.nearly = nearly_hold(
+                        engine, part.rules, measured_columns=measured, seed=sampling.seed, stop=stop
+                    )
         if "dc" in kinds:
             if default and not limit.passed:
                 listing.within = within_rows(engine, options, stop=limit)
@@ -312,7 +352,10 @@ def _dependencies(
             size=levels[0],
             pairs=levels[1],
         )
-        found.candidates, found.validations = found.candidates + by_levels.checked, found.validations + by_levels.validated
+        found.candidates, found.validations = (
+            found.candidates + by_levels.checked,
+            found.validations + by_levels.validated,
+        )
         found.rules += by_levels.fds if "fd" in kinds else []
         found.rules += by_levels.ods if "od" in kinds else []
     found.partial = deadline.stopped

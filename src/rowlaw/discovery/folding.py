@@ -1,9 +1,10 @@
-"""Rules that say the same in other columns are one line of the list: one of them is shown, the others are named beside it.
+"""Rules that say the same in other columns are one line of the list: one of them is shown, the others are named beside
+it.
 
-Where ``phone`` and ``provider`` determine each other, ``fd (provider) -> city`` and ``fd (phone) -> city`` say the same. A rule also
-restates another if its equalities determine those of the other: with ``fd (zip) -> state`` a law about rows of one state is one about
-rows of one zip. So does a rule about two rows that says no more than a comparison which every row obeys. And of laws that hold because
-nothing could break them, in either direction, none is shown.
+Where ``phone`` and ``provider`` determine each other, ``fd (provider) -> city`` and ``fd (phone) -> city`` say the
+same. A rule also restates another if its equalities determine those of the other: with ``fd (zip) -> state`` a law
+about rows of one state is one about rows of one zip. So does a rule about two rows that says no more than a comparison
+which every row obeys. And of laws that hold because nothing could break them, in either direction, none is shown.
 """
 
 from __future__ import annotations
@@ -44,9 +45,11 @@ class Closures:
 
 
 def fold(rules: Sequence[Rule], closures: Closures) -> tuple[list[int | None], list[int | None]]:
-    """For each rule, in order of rank, the earlier rule of which it is an alternative, and the earlier rule that it restates, or None.
+    """For each rule, in order of rank, the earlier rule of which it is an alternative, and the earlier rule that it
+    restates, or None.
 
-    *Alternatives* determine each other: either may be shown. Keys of one column are never alternatives, as each is a name of its own.
+    *Alternatives* determine each other: either may be shown. Keys of one column are never alternatives, as each is a
+    name of its own.
     """
     alternative: list[int | None] = [None] * len(rules)
     restates: list[int | None] = [None] * len(rules)
@@ -58,7 +61,9 @@ def fold(rules: Sequence[Rule], closures: Closures) -> tuple[list[int | None], l
             known[columns] = closures.of_columns(columns)
         return known[columns]
 
-    in_row = {rule: i for i, rule in enumerate(rules) if isinstance(rule, Denial) and len(rule.predicates) == rule.arity == 1}
+    in_row = {
+        rule: i for i, rule in enumerate(rules) if isinstance(rule, Denial) and len(rule.predicates) == rule.arity == 1
+    }
     for i, rule in enumerate(rules):
         if isinstance(rule, Denial) and (law := next((law for law in in_row if _follows(rule, law)), None)) is not None:
             restates[i] = in_row[law]
@@ -84,8 +89,8 @@ def fold(rules: Sequence[Rule], closures: Closures) -> tuple[list[int | None], l
 
 
 def _follows(rule: Denial, law: Denial) -> bool:
-    """Whether a rule about two rows holds wherever each row obeys a law by itself: ``not (s.a > t.a and s.a <= t.b)`` if no row has ``a``
-    below ``b``."""
+    """Whether a rule about two rows holds wherever each row obeys a law by itself: ``not (s.a > t.a and s.a <= t.b)``
+    if no row has ``a`` below ``b``."""
     if rule.arity == 1 or not set(law.columns) <= set(rule.columns):
         return False
     (denied,) = law.predicates
@@ -94,9 +99,14 @@ def _follows(rule: Denial, law: Denial) -> bool:
 
 
 def not_both_ways(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules without order compatibilities that hold in both directions: there one side is constant wherever the other is not."""
+    """The rules without order compatibilities that hold in both directions: there one side is constant wherever the
+    other is not."""
     held = {(r.context, r.left, r.right, r.descending) for r in rules if isinstance(r, OrderCompatible)}
-    return [r for r in rules if not (isinstance(r, OrderCompatible) and (r.context, r.left, r.right, not r.descending) in held)]
+    return [
+        r
+        for r in rules
+        if not (isinstance(r, OrderCompatible) and (r.context, r.left, r.right, not r.descending) in held)
+    ]
 
 
 def _parts(rule: Rule) -> tuple[Columns, object]:

@@ -1,8 +1,9 @@
 """Which rules to read first: those that catch most errors that no rule above them catches.
 
-Chosen greedily: each time the rule with the largest *gain*, the weight of the simulated errors it catches times its *prior*. An
-error's weight halves each time that it is caught. The prior says which laws people write down: keys and functional dependencies before
-orders, orders before other denial constraints, few columns before many, names before measurements.
+Chosen greedily: each time the rule with the largest *gain*, the weight of the simulated errors it catches times its
+*prior*. An error's weight halves each time that it is caught. The prior says which laws people write down: keys and
+functional dependencies before orders, orders before other denial constraints, few columns before many, names before
+measurements.
 """
 
 from __future__ import annotations
@@ -23,17 +24,24 @@ KIND_PRIOR = {"key": 1.0, "fd": 1.0, "od": 0.45, "dc": 0.3}
 IN_ROW = 0.45  # the prior of a comparison of two columns in each row, instead of that of its kind
 COLUMN_COST = 0.5  # the prior is divided by one plus this for each column (or comparison) beyond the fewest of its kind
 FEWEST = {"key": 1, "fd": 2, "od": 2, "dc": 2}
-MEASURED = 0.5  # factor where a fraction or a long text is compared for equality: it is a measurement or a description, not a name
+# factor where a fraction or a long text is compared for equality: it is a measurement or a description, not a name
+MEASURED = 0.5
 FRACTIONS = ("float", "double", "halffloat", "decimal")  # types of numbers with a fraction
 SENTENCE, LOOKED_AT = 25, 200  # characters of a long text on average, in so many rows
 UNRELATED = 0.5  # factor for a comparison of two columns whose names have no word in common
 NAMED = 1.3  # factor for a left side, a key or a context of columns that say that they name something
 NAMING = ("id", "key", "code", "number", "num", "ident", "identifier")
-LATER = 0.2  # tables name things in their first columns: the prior falls by this share from the first column to the last
-DETERMINES = 1.0  # a left side that determines many columns names a thing: the prior grows by this times the share that it determines
-BACK = 0.5  # factor for a functional dependency that goes back from a later column to an earlier one, where both determine each other
+# tables name things in their first columns: the prior falls by this share from the first column to the last
+LATER = 0.2
+# a left side that determines many columns names a thing: the prior grows by this times the share that it determines
+DETERMINES = 1.0
+# factor for a functional dependency that goes back from a later column to an earlier one, where both determine each
+# other
+BACK = 0.5
 AGAIN = 0.5  # factor for an error's weight each time that it is caught
-LEFT = 0.5  # credit for an error on the left side of a functional dependency: it is caught, but another value than the wrong one differs
+# credit for an error on the left side of a functional dependency: it is caught, but another value than the wrong one
+# differs
+LEFT = 0.5
 START = 1.0  # weight of a rule that catches nothing new
 CONSTANT = 0.5  # a column of one value counts as if its law caught so much of the errors of a column
 
@@ -90,7 +98,8 @@ def _sentences(engine: DiscoveryEngine, names: Sequence[str]) -> set[str]:
     """The columns whose texts are long: descriptions and comments."""
     if not names:
         return set()
-    columns = engine.some_rows(LOOKED_AT, names).columns[1:]  # by place: a column of the table may be called as the first one is
+    # by place: a column of the table may be called as the first one is
+    columns = engine.some_rows(LOOKED_AT, names).columns[1:]
     found = set()
     for name, column in zip(names, columns, strict=True):
         texts = [text for text in column.to_pylist() if text is not None]
@@ -141,7 +150,9 @@ def greedy(
         if isinstance(rule, FunctionalDependency):
             credit[i, names != rule.right] *= LEFT
     per_column = errors / max(1, len(set(power.columns)))
-    fixed = np.array([START + (CONSTANT * per_column if r.kind == "fd" and len(r.columns) == 1 else 0.0) for r in rules])
+    fixed = np.array(
+        [START + (CONSTANT * per_column if r.kind == "fd" and len(r.columns) == 1 else 0.0) for r in rules]
+    )
     preferred = np.ones(len(rules), bool) if first is None else first
 
     def gain(index: int) -> float:

@@ -1,4 +1,5 @@
-"""Keys, functional dependencies and order compatibilities as goals: each asks for the minimal sets of columns that hit all its edges."""
+"""Keys, functional dependencies and order compatibilities as goals: each asks for the minimal sets of columns that hit
+all its edges."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from rowlaw.search.hypergraph import TOO_MANY, Hypergraph
 from rowlaw.search.search import minimal_hitting_sets
 from rowlaw.spark.jobs import DriverThreads
 
-# A counterexample refutes many laws, so few of each goal are asked about while most break. Goals of the first sort are few.
+# A counterexample refutes many laws, so few of each goal are asked about while most break. Goals of the first sort are
+# few.
 PORTION, FIRST_PORTION = 4, 64
 LARGER = 8  # times the portion, once most hold
 WRITING = 0.3  # of the time for ranking, for writing sets of columns as laws
@@ -38,10 +40,12 @@ class Dependencies:
     errors: dict[Rule, float] = field(default_factory=dict)  # g3 of approximate rules
     candidates: int = 0  # laws that were proposed and had to be proven
     validations: int = 0  # questions to the engine about them
-    key_sets: np.ndarray | None = None  # all minimal keys, even those that no rows could break, as words; none if they are not known
+    # all minimal keys, even those that no rows could break, as words; none if they are not known
+    key_sets: np.ndarray | None = None
 
     def non_keys(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """The maximal sets of columns that are not unique: what the minimal hitting sets of the minimal keys leave out."""
+        """The maximal sets of columns that are not unique: what the minimal hitting sets of the minimal keys leave
+        out."""
         assert self.key_sets is not None
         everything = pack([range(len(names))], len(names))
         found = unpack(everything & ~minimal_hitting_sets(Hypergraph(self.key_sets, len(names))).all)
@@ -52,7 +56,12 @@ class Dependencies:
         whys = "; ".join(dict.fromkeys((self.why, other.why)))
         both = self.rules + other.rules
         return Dependencies(
-            both, self.strategy, whys, self.partial or other.partial, self.rounds + other.rounds, self.errors | other.errors
+            both,
+            self.strategy,
+            whys,
+            self.partial or other.partial,
+            self.rounds + other.rounds,
+            self.errors | other.errors,
         )
 
 
@@ -66,7 +75,8 @@ class Goal:
     edges: np.ndarray
     sets: np.ndarray
     proven: set[bytes] = field(default_factory=set)
-    searched: bytes = b""  # a digest of the edges that the sets are all of: those of wide tables take too much memory to be kept
+    # a digest of the edges that the sets are all of: those of wide tables take too much memory to be kept
+    searched: bytes = b""
     portion: int = PORTION  # sets to ask about at once
 
     @property
@@ -86,10 +96,12 @@ class Goal:
 
 
 class Goals:
-    """All goals for some kinds of laws: ``first`` those for keys and functional dependencies, ``second`` those for order
-    compatibilities, which need the former to be known."""
+    """All goals for some kinds of laws: ``first`` those for keys and functional dependencies, ``second`` those for
+    order compatibilities, which need the former to be known."""
 
-    def __init__(self, names: Sequence[str], kinds: frozenset[Kind], deadline: Deadline, sides: Collection[str] | None = None) -> None:
+    def __init__(
+        self, names: Sequence[str], kinds: frozenset[Kind], deadline: Deadline, sides: Collection[str] | None = None
+    ) -> None:
         """``sides``: the columns that may be a side of an order compatibility; all if not given."""
         self.names = tuple(names)
         self.kinds = kinds
@@ -109,7 +121,8 @@ class Goals:
         return Goal(target, np.zeros((0, self.words), np.uint64), np.zeros((0, self.words), np.uint64))
 
     def search(self, goals: Sequence[Goal], edges_of: Callable[[Target], np.ndarray]) -> None:
-        """All minimal sets for goals that have new edges. These are made one goal after the other: of a wide table there are many.
+        """All minimal sets for goals that have new edges. These are made one goal after the other: of a wide table
+        there are many.
 
         Raises ``Stopped`` soon after the deadline; goals that were searched by then have their sets.
         """
@@ -143,11 +156,15 @@ class Goals:
         return pack([[c] for c in range(self.columns)], self.columns) if len(sets) == 1 and not sets.any() else sets
 
     def _determining(self, goal: Goal) -> np.ndarray:
-        """The sets that determine a side: an order compatibility with such a context says no more than that (HyOD section III)."""
-        return np.concatenate([other.sets for other in self.first if other.target.left in (goal.target.left, goal.target.right)])
+        """The sets that determine a side: an order compatibility with such a context says no more than that (HyOD
+        section III)."""
+        return np.concatenate(
+            [other.sets for other in self.first if other.target.left in (goal.target.left, goal.target.right)]
+        )
 
     def rules(self, *, proven: bool) -> tuple[list[Dependency], str]:
-        """The laws that the sets stand for, and what there was no time for. ``proven``: all of them; else those that are known to hold."""
+        """The laws that the sets stand for, and what there was no time for. ``proven``: all of them; else those that
+        are known to hold."""
         found: list[tuple[Target, np.ndarray]] = []
         sizes: list[np.ndarray] = [np.zeros(0, np.int64)]
         for goal in (*self.first, *self.second):
@@ -158,11 +175,17 @@ class Goals:
             found += [(goal.target, columns) for columns in kept]
             sizes.append(np.bitwise_count(kept).sum(axis=1, dtype=np.int64))
         total, ranking = len(found), self.deadline.ranking
-        if self.deadline.limited(total) < total or ranking.moment < math.inf:  # the shortest first, should there be no time for others
+        # the shortest first, should there be no time for others
+        if self.deadline.limited(total) < total or ranking.moment < math.inf:
             shortest = np.argsort(np.concatenate(sizes), kind="stable")[: self.deadline.limited(total)]
             found = [found[i] for i in shortest.tolist()]
         laws, number = ranking.made(WRITING, found, self._written)
-        return laws, "" if number == total else f"; time was up: only the shortest {number:,} of {total:,} rules found are listed"
+        return (
+            laws,
+            ""
+            if number == total
+            else f"; time was up: only the shortest {number:,} of {total:,} rules found are listed",
+        )
 
     def _written(self, found: Sequence[tuple[Target, np.ndarray]]) -> list[Dependency]:
         columns = unpack(np.array([sets for _, sets in found], np.uint64))

@@ -1,15 +1,16 @@
 """The parts of Hydra that only the published strategy has: its sample, and its completion.
 
 Completion lists *all* pairs of rows that violate the preliminary rules, once. Their evidence and that of the sample
-determine all rules (Hydra, Theorem 2): a pair whose evidence matters and is in neither would violate no preliminary rule.
+determine all rules (Hydra, Theorem 2): a pair whose evidence matters and is in neither would violate no preliminary
+rule.
 
 References
 ----------
 Bleifuss, Kruse, Naumann: Efficient Denial Constraint Discovery with Hydra, PVLDB 2017, sections 4 and 6.
 
-Differences: preliminary rules are minimal under operator implication and exchange of rows, but not under transitivity across columns
-(section 6.4, rules ii and v); the engine first separates the rules that hold from those that are violated, and plans each rule by its
-own estimates instead of the selectivities of the sample.
+Differences: preliminary rules are minimal under operator implication and exchange of rows, but not under transitivity
+across columns (section 6.4, rules ii and v); the engine first separates the rules that hold from those that are
+violated, and plans each rule by its own estimates instead of the selectivities of the sample.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Completion:
         self.finished = False
 
     def run(self, sets: np.ndarray) -> np.ndarray:
-        """List the violations of the rules that the sets stand for. Returns which of the sets are known to hold, ``bool[sets]``."""
+        """List the violations of the rules that the sets stand for. Returns which of the sets are known to hold,
+        ``bool[sets]``."""
         denials = self.atoms.denials(sets)
         holds = np.zeros(len(denials), bool)
         violated: list[Denial] = []

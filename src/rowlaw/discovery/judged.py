@@ -23,9 +23,10 @@ ERRORS_PER_COLUMN = 60  # simulated
 class Judged:
     """The facts behind the rank of a rule.
 
-    ``prior``: what is known before any error is simulated. ``columns``: for each column that the rule compares, the share of wrong values
-    that it would catch. ``inserted``: the share of rows inserted again with one value changed that it would catch. ``expected``: the pairs
-    that would break it by chance, infinite for a rule of one comparison. ``support``: pairs that satisfy all its comparisons but one.
+    ``prior``: what is known before any error is simulated. ``columns``: for each column that the rule compares, the
+    share of wrong values that it would catch. ``inserted``: the share of rows inserted again with one value changed
+    that it would catch. ``expected``: the pairs that would break it by chance, infinite for a rule of one comparison.
+    ``support``: pairs that satisfy all its comparisons but one.
     """
 
     prior: float

@@ -1,23 +1,29 @@
 """Order dependencies level by level: HyOD (Li, Li, Tan, Yang, ICDE 2024), sections IV and V.
 
-The sets of columns form a lattice. Level ``l`` asks of each set ``X`` of ``l + 1`` columns whether ``X`` without ``A`` determines ``A``,
-and whether ``A`` and ``B`` are order compatible in the context ``X`` without both. Candidates are first checked on a sample; what holds
-there is validated on all rows; pairs that break it join the sample. A level ends with exactly the minimal dependencies of the table, so
-that what it prunes is pruned for good (propositions 2 to 4). Within a level candidates are independent and run in parallel, cut by context.
+The sets of columns form a lattice. Level ``l`` asks of each set ``X`` of ``l + 1`` columns whether ``X`` without ``A``
+determines ``A``, and whether ``A`` and ``B`` are order compatible in the context ``X`` without both. Candidates are
+first checked on a sample; what holds there is validated on all rows; pairs that break it join the sample. A level ends
+with exactly the minimal dependencies of the table, so that what it prunes is pruned for good (propositions 2 to 4).
+Within a level candidates are independent and run in parallel, cut by context.
 
-Pruning. The paper assumes total orders, as ``nulls="equal"`` gives. With ``nulls="unknown"`` a null agrees with nothing and is in no
-comparison. A dependency is still about the pairs of rows that agree on its context, and a larger context still has fewer of them. So:
+Pruning. The paper assumes total orders, as ``nulls="equal"`` gives. With ``nulls="unknown"`` a null agrees with nothing
+and is in no comparison. A dependency is still about the pairs of rows that agree on its context, and a larger context
+still has fewer of them. So:
 
-1. A valid dependency has no minimal one with a larger context. Holds: a pair that breaks the larger one breaks the smaller one.
-2. If ``X`` determines ``A``, then ``{X}: A ~ B`` is not minimal. Holds: it is the definition, and no pair that agrees on ``X`` can swap.
-3. If ``X`` determines ``A``, a context with ``X`` and ``A`` has no minimal dependency for other columns, since without ``A`` it has the
-   same pairs. Wrong with unknown nulls: rows may agree on ``X`` while one of them has null in ``A``, and then the smaller context has
-   more pairs. True if no row that shares its ``X`` with another has null in ``A`` (*holds fully*, in the kernels), and used only then.
-4. A set without candidates is left out, and with it all larger ones. Holds, by rules 1 to 3. Let ``X`` have no candidates of either kind.
-   Columns outside of ``X`` are only ever removed by rule 3, so ``X`` contains a useless context ``WA``, and contexts that contain it are
-   useless too. What remains are pairs with a side in ``X``. Both sides in ``X``: the pair is no candidate of ``X``, so by rule 1 none of
-   larger sets. One side ``C`` in ``X``, the context containing the rest of ``X``: as ``C`` is no candidate of ``X``, either a part of the
-   context determines ``C`` (rule 2), or the context contains a useless one (rule 3).
+1. A valid dependency has no minimal one with a larger context. Holds: a pair that breaks the larger one breaks the
+   smaller one.
+2. If ``X`` determines ``A``, then ``{X}: A ~ B`` is not minimal. Holds: it is the definition, and no pair that agrees
+   on ``X`` can swap.
+3. If ``X`` determines ``A``, a context with ``X`` and ``A`` has no minimal dependency for other columns, since without
+   ``A`` it has the same pairs. Wrong with unknown nulls: rows may agree on ``X`` while one of them has null in ``A``,
+   and then the smaller context has more pairs. True if no row that shares its ``X`` with another has null in ``A``
+   (*holds fully*, in the kernels), and used only then.
+4. A set without candidates is left out, and with it all larger ones. Holds, by rules 1 to 3. Let ``X`` have no
+   candidates of either kind. Columns outside of ``X`` are only ever removed by rule 3, so ``X`` contains a useless
+   context ``WA``, and contexts that contain it are useless too. What remains are pairs with a side in ``X``. Both sides
+   in ``X``: the pair is no candidate of ``X``, so by rule 1 none of larger sets. One side ``C`` in ``X``, the context
+   containing the rest of ``X``: as ``C`` is no candidate of ``X``, either a part of the context determines ``C`` (rule
+   2), or the context contains a useless one (rule 3).
 """
 
 from __future__ import annotations
@@ -47,7 +53,8 @@ ROW_SECONDS = 5e-9  # of looking at one row for one candidate
 
 @dataclass
 class Levels:
-    """The minimal dependencies found; if ``partial``, those of the levels that were reached, all of them valid and minimal."""
+    """The minimal dependencies found; if ``partial``, those of the levels that were reached, all of them valid and
+    minimal."""
 
     fds: list[FunctionalDependency] = field(default_factory=list)
     ods: list[OrderCompatible] = field(default_factory=list)
@@ -72,19 +79,22 @@ def discover_levels(
 ) -> Levels:
     """All minimal functional dependencies and order compatibilities, level by level.
 
-    ``columns`` are those that may occur at all, ``ordered`` those that may be a side of an order compatibility; all if not given.
-    ``sample`` are the rows to begin with; if not given, ``size`` random ones. ``pairs`` of those that break a dependency join them, the
-    ones that agree on most columns. They decide how long it takes, not what is found.
+    ``columns`` are those that may occur at all, ``ordered`` those that may be a side of an order compatibility; all if
+    not given. ``sample`` are the rows to begin with; if not given, ``size`` random ones. ``pairs`` of those that break
+    a dependency join them, the ones that agree on most columns. They decide how long it takes, not what is found.
 
     >>> import pyarrow as pa
     >>> from rowlaw.engine.open import open_local
     >>> from rowlaw.source import open_source
     >>> table = pa.table({"month": [1, 1, 1, 2], "week": [2, 3, 3, 6], "day": [1, 2, 3, 4]})
     >>> found = discover_levels(open_local(open_source(table)))
-    >>> [str(rule) for rule in (*found.fds, *found.ods)]
-    ['fd (week) -> month', 'fd (day) -> month', 'fd (day) -> week', 'od {}: month ~ week', 'od {}: day ~ month', 'od {}: day ~ week']
+    >>> [str(rule) for rule in found.fds]
+    ['fd (week) -> month', 'fd (day) -> month', 'fd (day) -> week']
+    >>> [str(rule) for rule in found.ods]
+    ['od {}: month ~ week', 'od {}: day ~ month', 'od {}: day ~ week']
 
-    Exponential in the number of columns, as the result may be. Memory: a copy of the codes, and ``CACHE_BYTES`` of partitions.
+    Exponential in the number of columns, as the result may be. Memory: a copy of the codes, and ``CACHE_BYTES`` of
+    partitions.
     """
     index = {column.name: i for i, column in enumerate(engine.statistics.columns)}
     for name in (*(columns or ()), *(ordered or ())):
@@ -92,7 +102,9 @@ def discover_levels(
     chosen = [index[name] for name in columns] if columns is not None else list(range(len(index)))
     sides = chosen if ordered is None else sorted({index[name] for name in ordered} & set(chosen))
     rows = GrowingSample(engine.sample(), engine.nulls, size, seed, sample)
-    found = _Run(engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), rows, pairs).result()
+    found = _Run(
+        engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), rows, pairs
+    ).result()
     found.fds, found.ods = not_vacuous(found.fds, engine.known_rows), not_vacuous(found.ods, engine.known_rows)
     return found
 
@@ -100,8 +112,9 @@ def discover_levels(
 class _Lattice:
     """The sets of one level with their candidates (algorithms 2 and 3).
 
-    ``constants[X]`` are the columns that may still be determined by a set around ``X`` (``C_c+`` in the paper), ``orders[X]`` the pairs
-    and directions that may still be order compatible (``C_o+``), one bit for each line of ``sides``.
+    ``constants[X]`` are the columns that may still be determined by a set around ``X`` (``C_c+`` in the paper),
+    ``orders[X]`` the pairs and directions that may still be order compatible (``C_o+``), one bit for each line of
+    ``sides``.
     """
 
     def __init__(self, columns: Sequence[int], ordered: Sequence[int]) -> None:
@@ -157,7 +170,8 @@ class _Lattice:
 
     def climb(self, deadline: Deadline) -> None:
         """To the next level: the sets all of whose parts still have candidates (algorithm 3, lines 8 to 13)."""
-        alive = sorted(members for members, constants in self.constants.items() if constants or self.orders[members])  # rule 4
+        # rule 4
+        alive = sorted(members for members, constants in self.constants.items() if constants or self.orders[members])
         below = {members: self._part(members) for members in alive}
         by_prefix: dict[int, list[int]] = {}
         for members in below:
@@ -193,8 +207,8 @@ class _Lattice:
 class _Part:
     """The candidates of a set, for the sets that contain it.
 
-    ``settled`` are the pairs and directions with a side in the set that is no candidate of it: in the context of the rest of the set that
-    side is determined (rule 2), or the context is useless (rule 3).
+    ``settled`` are the pairs and directions with a side in the set that is no candidate of it: in the context of the
+    rest of the set that side is determined (rule 2), or the context is useless (rule 3).
     """
 
     constants: int
@@ -254,11 +268,15 @@ class _Run:
         work = self.sample.on_all(self.deadline, self.pairs, elsewhere=workers.session is not None)
         return self._answers(workers, work, asked, f"validate {sum(map(len, asked)):,} dependencies", phase)
 
-    def _answers(self, workers: Workers, work: Checking, asked: list[Candidates], what: str, phase: Phase) -> list[Answers | None]:
+    def _answers(
+        self, workers: Workers, work: Checking, asked: list[Candidates], what: str, phase: Phase
+    ) -> list[Answers | None]:
         """The answer to each, None where time did not suffice."""
         tasks = _cut(asked, workers.slots)
         try:
-            done: Sequence[list[Answers | None] | None] = workers.map(work, tasks, what, phase.update, stop=self.deadline)
+            done: Sequence[list[Answers | None] | None] = workers.map(
+                work, tasks, what, phase.update, stop=self.deadline
+            )
         except Stopped as stopped:
             done = stopped.results or [None] * len(tasks)
         return [answer for task, part in zip(tasks, done, strict=True) for answer in (part or [None] * len(task))]

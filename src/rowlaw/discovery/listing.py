@@ -37,7 +37,8 @@ EXPLAINED = 200  # rules that come with a reason and with their support; more ar
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What is known of rules: shares of pairs that break them (g1), shares of rows to remove (g3), supports, some of those rows."""
+    """What is known of rules: shares of pairs that break them (g1), shares of rows to remove (g3), supports, some of
+    those rows."""
 
     errors: dict[Rule, float]
     removed: dict[Rule, float]
@@ -47,7 +48,8 @@ class _Facts:
 
 @dataclass
 class Listing:
-    """What was found of each kind, to be made one list. ``complete``: a run for all rules of its kinds, not a default run."""
+    """What was found of each kind, to be made one list. ``complete``: a run for all rules of its kinds, not a default
+    run."""
 
     engine: DiscoveryEngine
     options: SpaceOptions
@@ -57,7 +59,8 @@ class Listing:
     dependencies: Dependencies | None = None
     denials: Denials | None = None
     nearly: list[Nearly] = field(default_factory=list)
-    within: list[Denial] = field(default_factory=list)  # comparisons that every row obeys, which are not of the predicate space
+    # comparisons that every row obeys, which are not of the predicate space
+    within: list[Denial] = field(default_factory=list)
     predicates: int = 0
     complete: bool = True
     note: str = ""  # why the run is not complete, if it has a budget
@@ -77,7 +80,10 @@ class Listing:
     def _result(self, top: int | None, shown: Progress) -> Discovery:
         ranking = self._ranked(top)
         standings = ranking.standings if top is None else ranking.standings[:top]
-        errors, removed = self._errors([s.rule for s in standings]), self.dependencies.errors if self.dependencies else {}
+        errors, removed = (
+            self._errors([s.rule for s in standings]),
+            self.dependencies.errors if self.dependencies else {},
+        )
         removed = removed | {n.rule: n.removed for n in self.nearly}
         kept = [i for i, s in enumerate(standings) if s.rule not in self._uncounted]
         supports = self._supports([standings[i].rule for i in kept[:EXPLAINED]])
@@ -89,7 +95,11 @@ class Listing:
         said = [self._said("why"), self.deadline.cause, self._late, self.note if any(partial) else ""]
 
         def by_id(folded: dict[int, list[int]]) -> dict[str, tuple[str, ...]]:
-            return {id_of[i]: ids for i, others in folded.items() if i in id_of and (ids := tuple(id_of[j] for j in others if j in id_of))}
+            return {
+                id_of[i]: ids
+                for i, others in folded.items()
+                if i in id_of and (ids := tuple(id_of[j] for j in others if j in id_of))
+            }
 
         return Discovery(
             named,
@@ -120,7 +130,9 @@ class Listing:
         if limited < len(dependencies) or until.moment < math.inf:
             dependencies = sorted(dependencies, key=lambda rule: len(rule.columns))[:limited]
         denials = self.denials.denials if self.denials else []
-        rules, every = listed_until(until, dependencies, denials, exact=not self.error) if dependencies else (list(denials), True)
+        rules, every = (
+            listed_until(until, dependencies, denials, exact=not self.error) if dependencies else (list(denials), True)
+        )
         if not every:
             self._late = f"no time to rank more than {len(rules):,} of the rules found"
         if not self.complete:
@@ -146,7 +158,15 @@ class Listing:
                 because += f" Holds without {percent(facts.removed[rule])} of the rows."
         error = facts.errors.get(rule, 0.0)
         # what a rule was learnt with is tolerated: a check of the same table finds it in order
-        found = NamedRule(id, rule, tolerate=error, because=because, error=error, support=facts.supports.get(rule, 0), score=standing.score)
+        found = NamedRule(
+            id,
+            rule,
+            tolerate=error,
+            because=because,
+            error=error,
+            support=facts.supports.get(rule, 0),
+            score=standing.score,
+        )
         return replace(found, selected=True) if selected else found
 
     def _breaking(self, rules: Sequence[Rule]) -> dict[Rule, tuple[Any, ...]]:
@@ -166,7 +186,8 @@ class Listing:
         return found
 
     def _errors(self, rules: Sequence[Rule]) -> dict[Rule, float]:
-        """Exact shares of violating pairs. Denial constraints: from the evidence of all pairs. Others: counted, where rows had to go.
+        """Exact shares of violating pairs. Denial constraints: from the evidence of all pairs. Others: counted, where
+        rows had to go.
 
         When time is up, rules are left uncounted.
         """
@@ -188,7 +209,9 @@ class Listing:
                     missed[rule] = pairs / (self.pairs if rule.denials[0].arity == 2 else self.engine.rows)
         except Stopped:
             self._uncounted = {rule for rule in counted if rule not in missed}
-            self._late = self._late or f"no time to count the violations of {len(self._uncounted):,} rules, which are left out"
+            self._late = (
+                self._late or f"no time to count the violations of {len(self._uncounted):,} rules, which are left out"
+            )
         return missed
 
     def _from_evidence(self, found: Denials, rules: set[Rule]) -> dict[Rule, float]:
@@ -199,7 +222,10 @@ class Listing:
             if denial in rules:
                 if self.deadline.ranking.passed:
                     self._uncounted = self._uncounted | (rules - shares.keys())
-                    self._late = self._late or f"no time to count the violations of {len(self._uncounted):,} rules, which are left out"
+                    self._late = (
+                        self._late
+                        or f"no time to count the violations of {len(self._uncounted):,} rules, which are left out"
+                    )
                     break
                 hit = ((edges & members) != 0).any(axis=1)
                 shares[denial] = float(found.evidence.counts[~hit].sum() / self.pairs)
@@ -216,7 +242,9 @@ class Listing:
             return ()
 
     def _near_misses(self, rules: Sequence[Rule]) -> tuple[NearMiss, ...]:
-        return near_misses(self.engine, rules, self._views, specific=self.dependencies is not None, stop=self.deadline.ranking)
+        return near_misses(
+            self.engine, rules, self._views, specific=self.dependencies is not None, stop=self.deadline.ranking
+        )
 
     @cached_property
     def _same_column(self) -> tuple[Atoms, EvidenceSet]:

@@ -20,19 +20,31 @@ LOOKED_AT = 50  # rules, the best
 Views = Callable[[Sequence[Rule]], list[tuple[Atoms, EvidenceSet, list[Rule]]]]
 
 
-def near_misses(engine: DiscoveryEngine, rules: Sequence[Rule], views: Views, *, specific: bool, stop: Stop) -> tuple[NearMiss, ...]:
-    """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would in cleaner data.
+def near_misses(
+    engine: DiscoveryEngine, rules: Sequence[Rule], views: Views, *, specific: bool, stop: Stop
+) -> tuple[NearMiss, ...]:
+    """The best rules without one of their predicates, those that fewest pairs break: what nearly holds, or would in
+    cleaner data.
 
-    The evidence says which are worth counting; the engine counts. ``specific``: written as keys and dependencies where they are such.
+    The evidence says which are worth counting; the engine counts. ``specific``: written as keys and dependencies where
+    they are such.
     """
     pairs = engine.rows * (engine.rows - 1)
     likely: list[tuple[float, Denial]] = []
     for atoms, evidence, some in views(rules[:LOOKED_AT]):
         longer = [d for rule in some if len((d := rule.denials[0]).predicates) > 1]
-        shorter = list({Denial.canonical(d.predicates[:i] + d.predicates[i + 1 :]): None for d in longer for i in range(len(d.predicates))})
+        shorter = list(
+            {
+                Denial.canonical(d.predicates[:i] + d.predicates[i + 1 :]): None
+                for d in longer
+                for i in range(len(d.predicates))
+            }
+        )
         shares = broken_shares(shorter, atoms, evidence)
         likely += [(share, d) for d, share in zip(shorter, shares, strict=True) if share < NEAR and d.arity == 2]
     asked = [d for _, d in sorted(likely, key=lambda pair: (pair[0], str(pair[1])))[: 2 * NEAR_MISSES]]
     counts = engine.counts(asked, stop=stop)
-    broken = sorted((count, str(d), d) for d, count in zip(asked, counts, strict=True) if count and count / pairs < NEAR)
+    broken = sorted(
+        (count, str(d), d) for d, count in zip(asked, counts, strict=True) if count and count / pairs < NEAR
+    )
     return tuple(NearMiss(most_specific(d) if specific else d, n, n / pairs) for n, _, d in broken[:NEAR_MISSES])

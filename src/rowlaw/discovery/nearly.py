@@ -24,7 +24,8 @@ ASKED, AT_ONCE = 60, 12  # laws whose rows to remove are counted on all rows, an
 
 @dataclass(frozen=True, slots=True)
 class Nearly:
-    """A law that nearly holds: without a share ``removed`` of the rows (g3). ``error``: the share of pairs that break it (g1).
+    """A law that nearly holds: without a share ``removed`` of the rows (g3). ``error``: the share of pairs that break
+    it (g1).
 
     ``mu``: how much better than chance it is (mu+).
     """
@@ -38,14 +39,16 @@ class Nearly:
 def nearly_hold(
     engine: DiscoveryEngine, hold: Sequence[Rule], *, measured_columns: Collection[str] = (), seed: int = 0, stop: Stop
 ) -> list[Nearly]:
-    """Keys and functional dependencies with one or two columns on the left side that few rows break, best first; none that follow
-    from the laws that ``hold``, and none with a shorter left side that would do. A key that nearly holds is none where one more column
-    makes it hold, and has none of ``measured_columns``, which may differ by chance. When time is up, those that are known by then.
+    """Keys and functional dependencies with one or two columns on the left side that few rows break, best first; none
+    that follow from the laws that ``hold``, and none with a shorter left side that would do. A key that nearly holds is
+    none where one more column makes it hold, and has none of ``measured_columns``, which may differ by chance. When
+    time is up, those that are known by then.
     """
     statistics = engine.statistics
     if engine.rows < 2:
         return []
-    # a column of one value says nothing on a left side, and where it may be null it only stands for the rows where it is not
+    # a column of one value says nothing on a left side, and where it may be null it only stands for the rows where it
+    # is not
     values = {c.name: c.distinct + (engine.nulls == "equal" and c.nulls > 0) for c in statistics.columns}
     names = [name for name, number in values.items() if number > 1 and name not in naming_only(statistics.row_id)]
     known = _Shortest(hold)
@@ -101,19 +104,28 @@ def _counted(engine: DiscoveryEngine, names: Sequence[str], likely: Sequence[Dep
     """The laws with the rows to remove counted on all rows; those that none or too many break are left out."""
     place = {name: i for i, name in enumerate(names)}
     questions = [
-        Question(tuple(place[name] for name in law.left), (Target() if law.right is None else Target(place[law.right]),)) for law in likely
+        Question(
+            tuple(place[name] for name in law.left), (Target() if law.right is None else Target(place[law.right]),)
+        )
+        for law in likely
     ]
     removed: dict[Rule, tuple[float, float]] = {}
     for law, numbers in zip(likely, engine.fewest_removed(names, questions, stop), strict=True):
         for number in numbers:  # none once it is time to stop
             if 0 < number <= REMOVED * engine.rows:
-                removed[Key(law.left) if law.right is None else FunctionalDependency(law.left, law.right)] = number / engine.rows, law.mu
+                removed[Key(law.left) if law.right is None else FunctionalDependency(law.left, law.right)] = (
+                    number / engine.rows,
+                    law.mu,
+                )
     try:
         counts = engine.counts(list(removed), stop=stop)
     except Stopped:
         return []
     pairs = engine.rows * (engine.rows - 1)
-    return [Nearly(rule, share, count / pairs, mu) for (rule, (share, mu)), count in zip(removed.items(), counts, strict=True)]
+    return [
+        Nearly(rule, share, count / pairs, mu)
+        for (rule, (share, mu)), count in zip(removed.items(), counts, strict=True)
+    ]
 
 
 class _Shortest:

@@ -23,7 +23,8 @@ _ALL_OPS, _EQUALITY = tuple(Op), (Op.EQ, Op.NE)
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """Which errors each rule catches, ``bool[rules, errors]``; for each error its column, and whether it is a row inserted again."""
+    """Which errors each rule catches, ``bool[rules, errors]``; for each error its column, and whether it is a row
+    inserted again."""
 
     caught: np.ndarray
     columns: Sequence[str]
@@ -56,9 +57,9 @@ def power(
 ) -> Power:
     """Simulate about ``count`` errors in the rows of a sample, and find out which of them each rule catches.
 
-    ``atoms``: those of :func:`atoms_for` the rules. ``inexact``: rules that some rows break. They catch an error that breaks them with
-    more rows than the row did before it was changed.
-    Raises ``Stopped`` soon after ``stop`` is requested.
+    ``atoms``: those of :func:`atoms_for` the rules. ``inexact``: rules that some rows break. They catch an error that
+    breaks them with more rows than the row did before it was changed. Raises ``Stopped`` soon after ``stop`` is
+    requested.
     """
     sample = engine.sample()
     names = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
@@ -103,7 +104,8 @@ def atoms_of_rules(atoms: Atoms, denials: Sequence[Denial]) -> np.ndarray:
 
 
 def atoms_for(engine: DiscoveryEngine, rules: Sequence[Rule]) -> Atoms:
-    """Atoms for all comparisons that the rules make, each with all operators of its type and with ``s`` and ``t`` exchanged."""
+    """Atoms for all comparisons that the rules make, each with all operators of its type and with ``s`` and ``t``
+    exchanged."""
     operands: dict[tuple[Column, Operand], bool] = {}
     types = {c.name: c.type for c in engine.statistics.columns}
     for rule in rules:
@@ -112,13 +114,17 @@ def atoms_for(engine: DiscoveryEngine, rules: Sequence[Rule]) -> Atoms:
                 for q in (p, p.exchanged):
                     known = operands.get((q.left, q.right), False)
                     operands[q.left, q.right] = known or q.op.is_inequality or types[q.left.name] in ORDERED_TYPES
-    space = (Predicate(left, op, right) for (left, right), ordered in operands.items() for op in (_ALL_OPS if ordered else _EQUALITY))
+    space = (
+        Predicate(left, op, right)
+        for (left, right), ordered in operands.items()
+        for op in (_ALL_OPS if ordered else _EQUALITY)
+    )
     return Atoms.of(engine.sample(), tuple(space), engine.nulls)
 
 
 def _concerned(denials: Sequence[Denial], columns: Sequence[str], inserted: np.ndarray) -> np.ndarray:
-    """Which errors could break each rule: those in a column that it compares. A row inserted again has the values of its original in all
-    other columns, and so can break a rule unless that asks for different values of one column."""
+    """Which errors could break each rule: those in a column that it compares. A row inserted again has the values of
+    its original in all other columns, and so can break a rule unless that asks for different values of one column."""
     places = {name: np.array([c == name for c in columns], bool) for name in dict.fromkeys(columns)}
     nowhere = np.zeros(len(columns), bool)
     found = np.empty((len(denials), len(columns)), bool)

@@ -1,9 +1,11 @@
-"""The score of single rules, which a state keeps current, and how often comparisons hold: see :mod:`rowlaw.discovery.gain` for the list.
+"""The score of single rules, which a state keeps current, and how often comparisons hold: see
+:mod:`rowlaw.discovery.gain` for the list.
 
-*Succinctness* and *coverage* as in FASTDC (Chu, Ilyas, Papotti, PVLDB 2013): short rules, and rules that many pairs of rows come near
-to breaking. *Surprise*: how many pairs would break the rule if its predicates had nothing to do with each other; a rule that
-chance alone explains says nothing about the table. Nor does one with exceptions that as many pairs break as chance has it: surprise is
-less by the share of those pairs that do. All three are between 0 and 1, and so is the score, their weighted mean.
+*Succinctness* and *coverage* as in FASTDC (Chu, Ilyas, Papotti, PVLDB 2013): short rules, and rules that many pairs of
+rows come near to breaking. *Surprise*: how many pairs would break the rule if its predicates had nothing to do with
+each other; a rule that chance alone explains says nothing about the table. Nor does one with exceptions that as many
+pairs break as chance has it: surprise is less by the share of those pairs that do. All three are between 0 and 1, and
+so is the score, their weighted mean.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ COVERED_RULES = 500  # rules whose coverage is computed: those that score best w
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The score of a rule and what it is made of; ``expected`` is the number of pairs that chance would have break it."""
+    """The score of a rule and what it is made of; ``expected`` is the number of pairs that chance would have break
+    it."""
 
     score: float
     succinctness: float
@@ -50,7 +53,8 @@ def rank(
     exact: bool = True,
     deadline: Deadline | None = None,
 ) -> list[Rank]:
-    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table; ``exact``: no pair breaks a rule.
+    """A rank for each rule. ``evidence`` may be a sample of the ``pairs`` ordered pairs of the table; ``exact``: no
+    pair breaks a rule.
 
     Where time is up, only the first rules have one.
     """
@@ -79,7 +83,8 @@ def rank(
 
 
 def succinctness(denial: Denial) -> float:
-    """The length of the shortest possible rule divided by the rule's: rows, distinct columns and literals, and operators."""
+    """The length of the shortest possible rule divided by the rule's: rows, distinct columns and literals, and
+    operators."""
     symbols: set[object] = {"s", "t"} if denial.arity == 2 else {"s"}
     for p in denial.predicates:
         symbols.add(p.left.name)
@@ -112,13 +117,17 @@ class View:
         found = self._known.get(predicate)
         if found is None:
             p = predicate
-            atoms = [v for (left, right, op), v in self.vertex.items() if left == p.left and right == p.right and p.op.implies(op)]
+            atoms = [
+                v
+                for (left, right, op), v in self.vertex.items()
+                if left == p.left and right == p.right and p.op.implies(op)
+            ]
             found = self._known[predicate] = np.asarray(self.satisfied[:, atoms].all(axis=1))
         return found
 
     def share(self, predicate: Predicate) -> float:
-        """How many of all pairs satisfy a predicate. Equal values are as likely as chance has it at least: a column that is a key by
-        itself never repeats one, and that is what it is worth listing for."""
+        """How many of all pairs satisfy a predicate. Equal values are as likely as chance has it at least: a column
+        that is a key by itself never repeats one, and that is what it is worth listing for."""
         seen = float(self.counts[self.holds(predicate)].sum()) / self.total
         if predicate.same_column and predicate.op == Op.EQ:
             column = self.slots.column(predicate.left.name)
@@ -156,8 +165,8 @@ def broken_shares(denials: Sequence[Denial], atoms: Atoms, evidence: EvidenceSet
 
 
 def same_column_evidence(engine: DiscoveryEngine, seed: int = 0) -> tuple[Atoms, EvidenceSet]:
-    """Comparisons of each column by order, texts too, and what random pairs of rows (all pairs of a small table) say about them:
-    the evidence by which keys, functional and order dependencies are ranked."""
+    """Comparisons of each column by order, texts too, and what random pairs of rows (all pairs of a small table) say
+    about them: the evidence by which keys, functional and order dependencies are ranked."""
     space = tuple(between_rows(c.name, op) for c in engine.statistics.columns for op in Op)
     atoms = Atoms.of(engine.sample(), space, engine.nulls)
     return atoms, random_evidence(atoms.slots, FEW_ROWS, seed=seed)

@@ -26,7 +26,13 @@ def reason(standing: Standing, rows: int, breaking: Sequence[Any] = ()) -> str:
     if standing.nearly is not None:
         count = round(standing.nearly.removed * rows)
         some = ", ".join(map(str, breaking))
-        such = "" if not breaking else f" (row {some})" if count == 1 else f" (rows {some}{', ...' if count > len(breaking) else ''})"
+        such = (
+            ""
+            if not breaking
+            else f" (row {some})"
+            if count == 1
+            else f" (rows {some}{', ...' if count > len(breaking) else ''})"
+        )
         verb = "breaks" if count == 1 else "break"
         said.append(f"{count:,} of {rows:,} rows, {_percent(standing.nearly.removed)}, {verb} it{such}.")
     if standing.weak:

@@ -1,4 +1,5 @@
-"""``rowlaw.repair``: cells that are probably wrong, and what they should be, as a table. Nothing is ever written into the source."""
+"""``rowlaw.repair``: cells that are probably wrong, and what they should be, as a table. Nothing is ever written into
+the source."""
 
 from __future__ import annotations
 
@@ -29,10 +30,11 @@ CONFIDENCE = 0.6  # below which no value is suggested: one law against a cell an
 
 @dataclass(frozen=True)
 class Repairs:
-    """Suggestions for a table: ``cells`` has a row for each suspect cell, the surest first, and ``rules`` are the laws behind them.
+    """Suggestions for a table: ``cells`` has a row for each suspect cell, the surest first, and ``rules`` are the laws
+    behind them.
 
-    Columns of ``cells``: ``row``, ``column``, ``value``, ``suggestion`` (null where the laws do not agree enough), ``confidence``,
-    ``against`` and ``backing`` (numbers of laws).
+    Columns of ``cells``: ``row``, ``column``, ``value``, ``suggestion`` (null where the laws do not agree enough),
+    ``confidence``, ``against`` and ``backing`` (numbers of laws).
     """
 
     cells: pa.Table
@@ -48,7 +50,9 @@ class Repairs:
         return sum(confidence >= CONFIDENCE for confidence in self.cells["confidence"].to_pylist())
 
     def __repr__(self) -> str:
-        found = f"{counted(len(self), 'suspect cell') if len(self) else 'no suspect cells'} in {counted(self.rows, 'row')}"
+        found = (
+            f"{counted(len(self), 'suspect cell') if len(self) else 'no suspect cells'} in {counted(self.rows, 'row')}"
+        )
         suggested = f", {self.suggested:,} with a suggestion" if len(self) else ""
         return f"Repairs: {found}{suggested}, by {counted(len(self.rules), 'law')}"
 
@@ -78,14 +82,16 @@ def repair(
     table, row_id, columns, types, reading
         As in :func:`rowlaw.check`.
     rules
-        The functional dependencies to judge by, as in :func:`rowlaw.check`. By default they are learnt from the table itself.
+        The functional dependencies to judge by, as in :func:`rowlaw.check`. By default they are learnt from the table
+        itself.
     nulls
         ``"equal"`` by default, or what the rules say: a missing value is a value that can be wrong.
     limit
         Only so many cells, the surest.
 
-    A cell is suspect if more laws contradict it than confirm it. Its ``confidence`` is the share of the laws that contradict it, counting
-    one more on either side, so that one law alone is not sure. Where it is below 0.6 nothing is suggested.
+    A cell is suspect if more laws contradict it than confirm it. Its ``confidence`` is the share of the laws that
+    contradict it, counting one more on either side, so that one law alone is not sure. Where it is below 0.6 nothing is
+    suggested.
 
     Examples
     --------
@@ -98,7 +104,9 @@ def repair(
     given = rule_set(rules, nulls) if rules is not None else None
     source = open_source(table, columns=columns, types=types, session=session, **reading)
     with shown.phase("read"):
-        engine = open_local(source, nulls or (given.nulls if given is not None else "equal"), row_id=row_id, session=session)
+        engine = open_local(
+            source, nulls or (given.nulls if given is not None else "equal"), row_id=row_id, session=session
+        )
     try:
         if given is None:
             with shown.phase("learn"):

@@ -34,12 +34,15 @@ class Discovery(RuleSet):
     partial: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
     total: int = 0  # rules found; `top` may have cut the list
-    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that say the same in other columns
+    # id -> ids of rules that say the same in other columns
+    alternatives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     folded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # id -> ids of rules that merely restate it
     near_misses: tuple[NearMiss, ...] = ()
-    non_keys: tuple[tuple[str, ...], ...] | None = None  # maximal sets of columns that are not unique, if they were asked for
+    # maximal sets of columns that are not unique, if they were asked for
+    non_keys: tuple[tuple[str, ...], ...] | None = None
     counters: Mapping[str, int] = field(default_factory=dict)  # candidates and validations
-    removed: Mapping[str, float] = field(default_factory=dict)  # id -> g3, for approximate keys, functional and order dependencies
+    # id -> g3, for approximate keys, functional and order dependencies
+    removed: Mapping[str, float] = field(default_factory=dict)
     weak: frozenset[str] = frozenset()  # ids of rules that chance explains
 
     @property
@@ -74,5 +77,7 @@ class Discovery(RuleSet):
                 }
                 for r in self.rules
             ],
-            "near_misses": [{"rule": str(m.rule), "violations": m.violations, "error": m.error} for m in self.near_misses],
+            "near_misses": [
+                {"rule": str(m.rule), "violations": m.violations, "error": m.error} for m in self.near_misses
+            ],
         }

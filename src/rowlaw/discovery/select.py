@@ -24,17 +24,21 @@ from rowlaw.stopping import Stopped
 
 SELECTED = 20  # rules in the list that people read
 WEAK_SHOWN = 5  # of them weak ones: more are no use to anybody
-CANDIDATES = {"key": 300, "fd": 800, "od": 300, "dc": 400}  # rules whose power is estimated, those with the largest prior
+# rules whose power is estimated, those with the largest prior
+CANDIDATES = {"key": 300, "fd": 800, "od": 300, "dc": 400}
 CLOSER, LONG = 2, 0.01  # times as many have their priors computed, and the prior of a rule of one column of the others
 CLOSED = 3  # columns of functional dependencies that decide what is an alternative of what
 NEAR = {"key": 0.3, "fd": 0.6}  # factor of the prior for laws that nearly hold
-EXTENDED, EXTENSIONS = 0.5, 3  # factor for a law that nearly holds with a further column, which makes it hold; so many are candidates
+# factor for a law that nearly holds with a further column, which makes it hold; so many are candidates
+EXTENDED, EXTENSIONS = 0.5, 3
 JUDGED, ROUNDS = 30, 4  # rules at a time of which it is found out whether chance explains them, and how often
-CAUGHT = 0.05  # share of the wrong values in a column that a rule must catch (none: it is as weak as one that chance explains)
+# share of the wrong values in a column that a rule must catch (none: it is as weak as one that chance explains)
+CAUGHT = 0.05
 CHOSEN = 60  # rules that are chosen greedily
 FEW_ROWS = 300  # all their pairs are looked at, of larger tables random ones
 ERRORS, ERRORS_PER_COLUMN = 600, 30  # simulated, at most
-FULL_EFFORT, LEAST_EFFORT = 1.5e6, 0.3  # cells of a table that is ranked with all errors and candidates, and the share of a tiny one
+# cells of a table that is ranked with all errors and candidates, and the share of a tiny one
+FULL_EFFORT, LEAST_EFFORT = 1.5e6, 0.3
 LIMITED = 3.0  # seconds left for ranking, below which less is looked at
 
 
@@ -44,14 +48,16 @@ class Standing:
 
     rule: Rule
     score: float
-    catches: tuple[tuple[str, float], ...] = ()  # a column, and the share of its wrong values; "" for rows inserted again
+    # a column, and the share of its wrong values; "" for rows inserted again
+    catches: tuple[tuple[str, float], ...] = ()
     weak: bool = False  # so few pairs could have broken it that chance explains it
     nearly: Nearly | None = None
 
 
 @dataclass
 class Ranking:
-    """All rules, best first; the first ``selected`` are for people to read. By index: rules that say the same as one before them."""
+    """All rules, best first; the first ``selected`` are for people to read. By index: rules that say the same as one
+    before them."""
 
     standings: list[Standing]
     selected: int
@@ -71,9 +77,9 @@ def select(
 ) -> Ranking:
     """Rank rules by what they would catch. When time is up, by what is known by then: at least by their priors.
 
-    ``inexact``: rules that some pairs may break. ``count``: rules that are asked for; otherwise 20, of which a few may be weak. In a small
-    table, where finding the rules takes no time, fewer errors are simulated and fewer rules looked at. The same seed gives the same
-    ranking, unless time is limited.
+    ``inexact``: rules that some pairs may break. ``count``: rules that are asked for; otherwise 20, of which a few may
+    be weak. In a small table, where finding the rules takes no time, fewer errors are simulated and fewer rules looked
+    at. The same seed gives the same ranking, unless time is limited.
     """
     if not rules and not nearly:
         return Ranking([], 0)
@@ -99,7 +105,9 @@ class _Selection:
         self.rules = [*rules, *self.nearly]
         self.prior = Prior(engine, rules)
         # priors of the shortest rules of each kind; the others come after them in order of length
-        lengths = np.array([len(r.predicates) if isinstance(r, Denial) else len(r.columns) for r in self.rules], np.float64)
+        lengths = np.array(
+            [len(r.predicates) if isinstance(r, Denial) else len(r.columns) for r in self.rules], np.float64
+        )
         self.priors = LONG / (1 + lengths)
         left = {kind: CLOSER * number for kind, number in CANDIDATES.items()}
         for i in np.argsort(lengths, kind="stable").tolist():
@@ -118,13 +126,19 @@ class _Selection:
         by_prior = np.argsort(-self.priors, kind="stable").tolist()
         candidates = self._candidates(by_prior)
         heads, alternatives, restated = self._folded(candidates)
-        order, standings = heads, {i: Standing(self.rules[i], self._low(i), nearly=self.nearly.get(self.rules[i])) for i in heads}
+        order, standings = (
+            heads,
+            {i: Standing(self.rules[i], self._low(i), nearly=self.nearly.get(self.rules[i])) for i in heads},
+        )
         with suppress(Stopped):
             order, standings = self._chosen(heads, count)
         taken = set(order)
         order = [*order, *(i for i in by_prior if i not in taken)]
         place = {i: n for n, i in enumerate(order)}
-        listed = [standings.get(i) or Standing(self.rules[i], self._low(i), nearly=self.nearly.get(self.rules[i])) for i in order]
+        listed = [
+            standings.get(i) or Standing(self.rules[i], self._low(i), nearly=self.nearly.get(self.rules[i]))
+            for i in order
+        ]
         lowest = 1.0
         for n, standing in enumerate(listed):  # a score never rises down the list
             lowest = min(lowest, standing.score)
@@ -156,7 +170,8 @@ class _Selection:
 
     def _folded(self, candidates: Sequence[int]) -> tuple[list[int], dict[int, list[int]], dict[int, list[int]]]:
         """Of rules that say the same only the one of largest prior; the others by that one."""
-        # a null on the way breaks a chain of dependencies: rows that agree on its left side need not agree on its right side
+        # a null on the way breaks a chain of dependencies: rows that agree on its left side need not agree on its right
+        # side
         known = {c.name for c in self.engine.statistics.columns if not c.nulls or self.engine.nulls == "equal"}
         short = (rule for rule in self.rules if len(rule.columns) <= CLOSED and rule not in self.nearly)
         closures = Closures.of(rule for rule in short if known.issuperset(rule.columns))
@@ -195,7 +210,9 @@ class _Selection:
         view = View(atoms, random_evidence(atoms.slots, FEW_ROWS, seed=self.seed))
         chance = Chance(self.engine, view, stop)
         if self.inexact:  # a rule that as many pairs break as chance has it says nothing
-            priors = priors * np.array([1 - min(1.0, view.broken(d) / max(view.expected(d), 1e-12)) for d in (r.denials[0] for r in rules)])
+            priors = priors * np.array(
+                [1 - min(1.0, view.broken(d) / max(view.expected(d), 1e-12)) for d in (r.denials[0] for r in rules)]
+            )
         weak = np.array([self._catches_nothing(rule, n, found) for n, rule in enumerate(rules)], bool)
         known = weak | np.array([rule in self.nearly and rule.kind == "fd" for rule in rules], bool)
         order, gains, rest = greedy(rules, priors, found, CHOSEN, first=~weak)
@@ -223,15 +240,16 @@ class _Selection:
         return [heads[n] for n in (*order, *others)], standings
 
     def _catches_nothing(self, rule: Rule, number: int, found: Power) -> bool:
-        """Whether a rule, other than a key, catches next to no wrong values in any of its columns: no two rows are alike enough."""
+        """Whether a rule, other than a key, catches next to no wrong values in any of its columns: no two rows are
+        alike enough."""
         if isinstance(rule, Key) or len(rule.columns) == 1:
             return False
         names = (rule.right,) if isinstance(rule, FunctionalDependency) else rule.columns
         return all(found.share(number, name) < CAUGHT for name in names)
 
     def _catches(self, rule: Rule, number: int, found: Power) -> tuple[tuple[str, float], ...]:
-        """What to say of a rule's power: rows inserted again for a key, wrong values of the right side for a functional dependency, else
-        wrong values of the columns where it catches most."""
+        """What to say of a rule's power: rows inserted again for a key, wrong values of the right side for a functional
+        dependency, else wrong values of the columns where it catches most."""
         if isinstance(rule, Key):
             return (("", found.share_inserted(number)),)
         names = (rule.right,) if isinstance(rule, FunctionalDependency) else rule.columns
@@ -245,4 +263,8 @@ def _longer(rule: Rule, nearly: Rule) -> bool:
         return set(rule.columns) > set(nearly.columns)
     if isinstance(rule, FunctionalDependency) and isinstance(nearly, FunctionalDependency):
         return rule.right == nearly.right and set(rule.left) > set(nearly.left)
-    return rule.kind in ("od", "dc") and set(rule.columns) >= set(nearly.columns) and implies(nearly.denials[0], rule.denials[0])
+    return (
+        rule.kind in ("od", "dc")
+        and set(rule.columns) >= set(nearly.columns)
+        and implies(nearly.denials[0], rule.denials[0])
+    )

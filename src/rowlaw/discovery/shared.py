@@ -1,7 +1,7 @@
 """The phases of a search that workers of a cluster share: sampling, and the branches of the search itself.
 
-On one machine both are kernels in threads of the driver. Either way the discovered rules are the same: a sample only changes how soon
-they are found, and branches have every rule between them exactly once.
+On one machine both are kernels in threads of the driver. Either way the discovered rules are the same: a sample only
+changes how soon they are found, and branches have every rule between them exactly once.
 """
 
 from __future__ import annotations
@@ -46,14 +46,16 @@ class Sampling:
 def sampled(slots: Slots, options: SampleOptions, deadline: Deadline, workers: Workers) -> EvidenceSet:
     """The evidence of a sample; of a table with more rows than a sample looks at, of one from each worker of a cluster.
 
-    In the same rows a second sample finds little that is new, and none is found sooner by many. Of a limited time, sampling takes a share:
-    what it did not see the engine finds. Raises ``Stopped`` soon after the deadline.
+    In the same rows a second sample finds little that is new, and none is found sooner by many. Of a limited time,
+    sampling takes a share: what it did not see the engine finds. Raises ``Stopped`` soon after the deadline.
     """
     part = deadline.part(SAMPLED)
     sampling = Sampling(slots, options, part.left)
     if workers.session is None or slots.rows <= MOST_ROWS:
         return EvidenceSet(*finished(lambda: sampling(options.seed, part), deadline))
-    found = workers.map(sampling, [options.seed + i for i in range(workers.slots)], "sample pairs of rows", stop=deadline)
+    found = workers.map(
+        sampling, [options.seed + i for i in range(workers.slots)], "sample pairs of rows", stop=deadline
+    )
     return finished(lambda: EvidenceSet.merge([EvidenceSet(*evidence) for evidence in found]), deadline)
 
 
@@ -69,7 +71,8 @@ class Searching:
 
 
 def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndarray:
-    """All minimal hitting sets, one of each two that mirror each other; of a long search each worker of a cluster takes branches.
+    """All minimal hitting sets, one of each two that mirror each other; of a long search each worker of a cluster takes
+    branches.
 
     Those found before the deadline, if it passes; raises ``Stopped`` if that cannot be waited for.
     """
@@ -83,7 +86,9 @@ def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndar
         if not found.complete:
             deadline.stop(TOO_MANY)
         return found.sets
-    parts = workers.map(Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules", stop=deadline)
+    parts = workers.map(
+        Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules", stop=deadline
+    )
     if not all(part.complete for part in parts):
         deadline.stop(TOO_MANY)
     return one_of_each(np.concatenate([part.sets for part in parts]), graph.exchange)

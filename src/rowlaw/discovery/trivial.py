@@ -14,13 +14,17 @@ MOST_OPERANDS = 64  # that fit into a word
 
 
 def trivial_sets(atoms: Atoms, sets: np.ndarray) -> np.ndarray:
-    """For each set whether its rule is trivial, ``bool[sets]``. Atoms must be weak: then comparisons of one slot never contradict.
+    """For each set whether its rule is trivial, ``bool[sets]``. Atoms must be weak: then comparisons of one slot never
+    contradict.
 
-    Only rules that compare different columns in two slots can be, so a set costs a look at its slots, and those about a microsecond.
+    Only rules that compare different columns in two slots can be, so a set costs a look at its slots, and those about a
+    microsecond.
     """
     slots = atoms.slots.slots
     found = np.zeros(len(sets), bool)
-    same = np.array([isinstance(s.right, Column) and s.left.name == s.right.name and s.left.row != s.right.row for s in slots], bool)
+    same = np.array(
+        [isinstance(s.right, Column) and s.left.name == s.right.name and s.left.row != s.right.row for s in slots], bool
+    )
     if same.all() or not len(sets):
         return found
     ops = atoms.accepted(sets)

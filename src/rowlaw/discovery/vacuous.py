@@ -1,9 +1,10 @@
 """Laws that no rows could break, which are not reported.
 
-A law about pairs is *vacuous* if there are no two different rows, one with values in all columns that it compares in ``s``, the other in
-all that it compares in ``t``; with ``nulls="equal"`` null is a value, and two rows are enough. A law about one row is vacuous if no row has
-values in all its columns. Whatever implies a law compares no more than the law does. So a law that implies one that is not vacuous is not
-vacuous either, and leaving the vacuous ones out of the result leaves it complete and minimal.
+A law about pairs is *vacuous* if there are no two different rows, one with values in all columns that it compares in
+``s``, the other in all that it compares in ``t``; with ``nulls="equal"`` null is a value, and two rows are enough. A
+law about one row is vacuous if no row has values in all its columns. Whatever implies a law compares no more than the
+law does. So a law that implies one that is not vacuous is not vacuous either, and leaving the vacuous ones out of the
+result leaves it complete and minimal.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def not_vacuous(rules: Sequence[R], known: KnownRows) -> list[R]:
 
 
 def sets_not_vacuous(slots: Sequence[Slot], accepted: np.ndarray, known: KnownRows) -> np.ndarray:
-    """For rules given by the outcomes they accept in each slot (``uint8[rules, slots]``), whether some rows could break each."""
+    """For rules given by the outcomes they accept in each slot (``uint8[rules, slots]``), whether some rows could break
+    each."""
     if known.everything:
         return np.ones(len(accepted), bool)
     index = {name: i for i, name in enumerate(known.names)}

@@ -1,8 +1,8 @@
 """Comparisons of two columns that every row obeys: ``not (s.low > s.high)``.
 
-Predicates about single rows are no part of the predicate space unless they are asked for: they make it much larger. But that no row
-has ``low`` above ``high`` is the law that people know, and what pairs of rows say about the two columns only restates it. So a default run
-tries these laws by themselves: on some rows first, then on all.
+Predicates about single rows are no part of the predicate space unless they are asked for: they make it much larger. But
+that no row has ``low`` above ``high`` is the law that people know, and what pairs of rows say about the two columns
+only restates it. So a default run tries these laws by themselves: on some rows first, then on all.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from rowlaw.source.row_ids import naming_only
 from rowlaw.stopping import Stop, Stopped
 
 SOME_ROWS = 2_000  # on which the laws are tried first
-BY_CHANCE, ROWS_BY_CHANCE = 0.05, 10.0  # share and number of rows that would break a law if the columns had nothing to do with each other
+# share and number of rows that would break a law if the columns had nothing to do with each other
+BY_CHANCE, ROWS_BY_CHANCE = 0.05, 10.0
 ASKED = 60  # laws that are tried on all rows, those that most rows would break by chance
 
 
 @dataclass(frozen=True, slots=True)
 class _Likely:
-    """No row of the sample has a ``low`` above its ``high``; ``strict``: nor one that equals it. ``chance``: how many pairs of rows do."""
+    """No row of the sample has a ``low`` above its ``high``; ``strict``: nor one that equals it. ``chance``: how many
+    pairs of rows do."""
 
     low: str
     high: str
@@ -43,13 +45,17 @@ class _Likely:
 
 
 def within_rows(engine: DiscoveryEngine, options: SpaceOptions, *, stop: Stop) -> list[Denial]:
-    """The comparisons of two columns by order that hold in every row, and that enough rows would break by chance; none that follows
-    from two others. Nothing if columns are not to be compared, or when time is up."""
+    """The comparisons of two columns by order that hold in every row, and that enough rows would break by chance; none
+    that follows from two others. Nothing if columns are not to be compared, or when time is up."""
     if not options.cross or options.single_row or options.predicates is not None or engine.rows < 2:
         return []
     statistics = engine.statistics
     left_out = {*naming_only(statistics.row_id), *options.operators}
-    types = {c.name: c.type for c in statistics.columns if c.type in ORDERED_TYPES and c.distinct > 1 and c.name not in left_out}
+    types = {
+        c.name: c.type
+        for c in statistics.columns
+        if c.type in ORDERED_TYPES and c.distinct > 1 and c.name not in left_out
+    }
     likely = sorted(_likely(engine, types), key=lambda law: -law.chance)[:ASKED]
     try:
         held = _hold(engine, likely, stop)
@@ -101,7 +107,12 @@ def _follows(law: _Likely, others: Sequence[_Likely], whole: set[str]) -> bool:
     by_columns = {(other.low, other.high): other for other in others}
     for name in whole - {law.low, law.high}:
         first, second = by_columns.get((law.low, name)), by_columns.get((name, law.high))
-        if first and second and (first.strict or second.strict or not law.strict) and not _same(first, second, by_columns):
+        if (
+            first
+            and second
+            and (first.strict or second.strict or not law.strict)
+            and not _same(first, second, by_columns)
+        ):
             return True
     return False
 

@@ -14,12 +14,14 @@ from rowlaw.rules.model import Column, Rule, TypeClass, about_single_rows
 
 Side = Literal["all", "old", "new"]
 RESERVED = ("rule", "s_row", "t_row")  # columns that every table of violations has
-NEW_ROWS = {"s_row": "new_s", "t_row": "new_t"}  # of a check against old rows: the column that says whether a row is a new one
+# of a check against old rows: the column that says whether a row is a new one
+NEW_ROWS = {"s_row": "new_s", "t_row": "new_t"}
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Which rows may stand for ``s`` and which for ``t``. A table that was opened against another has old rows and new ones."""
+    """Which rows may stand for ``s`` and which for ``t``. A table that was opened against another has old rows and new
+    ones."""
 
     s: Side = "all"
     t: Side = "all"
@@ -51,7 +53,8 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Rows without which a rule holds: how many, and the ids of the first ones. ``exact``: no smaller set of rows will do."""
+    """Rows without which a rule holds: how many, and the ids of the first ones. ``exact``: no smaller set of rows will
+    do."""
 
     count: int
     exact: bool
@@ -60,7 +63,8 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class WorstRow:
-    """A row that takes part in many violations: its id, the violations over all rules, those of each rule, and some of its values."""
+    """A row that takes part in many violations: its id, the violations over all rules, those of each rule, and some of
+    its values."""
 
     row: Any
     pairs: int
@@ -76,7 +80,8 @@ def folder_exists(path: str) -> RowlawError:
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """What the values of a column are like. ``frequent``: the most frequent values with their counts, most frequent first."""
+    """What the values of a column are like. ``frequent``: the most frequent values with their counts, most frequent
+    first."""
 
     name: str
     type: str  # as users call it
@@ -100,7 +105,8 @@ class ColumnProfile:
 
 
 def value_names(columns: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Name the values of both rows in a table of violations: ``(row, column) -> name``, for example ``("s", "city") -> "s_city"``.
+    """Name the values of both rows in a table of violations: ``(row, column) -> name``, for example ``("s", "city") ->
+    "s_city"``.
 
     >>> value_names(["city", "row"])
     {('s', 'city'): 's_city', ('t', 'city'): 't_city', ('s', 'row'): 's_row_', ('t', 'row'): 't_row_'}
@@ -118,7 +124,9 @@ def value_names(columns: Iterable[str]) -> dict[tuple[str, str], str]:
 
 def compared(rule: Rule) -> list[tuple[str, str]]:
     """List what a rule compares, as ``(row, column)``, in the order of :func:`value_names`."""
-    operands = (o for denial in rule.denials for p in denial.predicates for o in (p.left, p.right) if isinstance(o, Column))
+    operands = (
+        o for denial in rule.denials for p in denial.predicates for o in (p.left, p.right) if isinstance(o, Column)
+    )
     used = {(o.name, o.row) for o in operands}
     return [(row, column) for column, row in sorted(used)]
 

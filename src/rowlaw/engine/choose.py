@@ -1,8 +1,9 @@
 """Which engine answers, and why.
 
-What is Spark's already is answered where it is, unless the columns that are needed are so small that bringing them here is quicker, as
-Spark itself broadcasts the small side of a join. Files and frames in memory are answered here, unless they are large or Spark is asked for:
-files of up to 256 MiB are read by threads at a sixth of the CPU time (docs/decisions/0017).
+What is Spark's already is answered where it is, unless the columns that are needed are so small that bringing them here
+is quicker, as Spark itself broadcasts the small side of a join. Files and frames in memory are answered here, unless
+they are large or Spark is asked for: files of up to 256 MiB are read by threads at a sixth of the CPU time
+(docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 EngineName = Literal["auto", "local", "spark"]
 LARGE_FILE = 64 << 20  # bytes of a file or folder that is not read at once
 SMALL_PLAN = 16 << 20  # bytes, by Spark's own estimate, of a table that is brought here without counting its rows first
-BRING_SECONDS = 1.5e-8  # to move a byte from Spark to this process and encode it: 73 MB/s (FACTS, "Moving rows JVM to Python")
+# to move a byte from Spark to this process and encode it: 73 MB/s (FACTS, "Moving rows JVM to Python")
+BRING_SECONDS = 1.5e-8
 ROW_SECONDS = 2.5e-7  # to answer a rule on Spark, for each row: 5 million rows in 1 to 2 s
 JOB_SECONDS = 0.4  # to answer a rule on Spark, however small the table
 
@@ -43,7 +45,12 @@ ASKED_FOR_LOCAL, ASKED_FOR_SPARK = Choice("local", "asked for"), Choice("spark",
 
 
 def choose(
-    source: Source, asked: EngineName, columns: Sequence[str], rules: int, session: SparkSession | None, limits: SparkLimits
+    source: Source,
+    asked: EngineName,
+    columns: Sequence[str],
+    rules: int,
+    session: SparkSession | None,
+    limits: SparkLimits,
 ) -> tuple[Choice, int | None]:
     """The engine for some rules about some columns of a source; and the count of rows, where it had to be found out."""
     if asked != "auto":
@@ -60,8 +67,12 @@ def choose(
     return _for_frame(source, columns, rules, limits)
 
 
-def _for_frame(source: FrameSource, columns: Sequence[str], rules: int, limits: SparkLimits) -> tuple[Choice, int | None]:
-    width = sum(VALUE_BYTES[kind] for name in columns if (kind := type_class(source.schema.field(name).type)) is not None)
+def _for_frame(
+    source: FrameSource, columns: Sequence[str], rules: int, limits: SparkLimits
+) -> tuple[Choice, int | None]:
+    width = sum(
+        VALUE_BYTES[kind] for name in columns if (kind := type_class(source.schema.field(name).type)) is not None
+    )
     planned = planned_bytes(source.frame)
     if planned is not None and planned <= min(SMALL_PLAN, limits.driver_bytes):
         return Choice("local", f"the table is small ({_size(planned)}), so its columns are brought here"), None
@@ -70,14 +81,17 @@ def _for_frame(source: FrameSource, columns: Sequence[str], rules: int, limits: 
     size = rows * width
     bring, ask = size * BRING_SECONDS, rules * (JOB_SECONDS + rows * ROW_SECONDS)
     if size > limits.driver_bytes:
-        return Choice("spark", f"{rows:,} rows of {len(columns)} columns are more than {_size(limits.driver_bytes)}"), rows
+        return Choice(
+            "spark", f"{rows:,} rows of {len(columns)} columns are more than {_size(limits.driver_bytes)}"
+        ), rows
     if bring < ask:
         return Choice("local", f"bringing {_size(size)} here takes about {bring:.1f} s, asking Spark {ask:.1f} s"), rows
     return Choice("spark", f"asking Spark takes about {ask:.1f} s, bringing {_size(size)} here {bring:.1f} s"), rows
 
 
 def planned_bytes(frame: DataFrame) -> int | None:
-    """The size of a frame by Spark's own estimate, without a job; None where the session does not tell (Spark Connect)."""
+    """The size of a frame by Spark's own estimate, without a job; None where the session does not tell (Spark
+    Connect)."""
     try:
         return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))  # type: ignore[operator]
     except Exception:  # Spark Connect has no plan on this side

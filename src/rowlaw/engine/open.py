@@ -31,7 +31,12 @@ MANY_RULES = 1_000  # questions that discovery asks, at least
 
 
 def open_local(
-    source: Source, nulls: Nulls = "unknown", *, row_id: RowId = None, session: SparkSession | None = None, stop: Stop = NEVER
+    source: Source,
+    nulls: Nulls = "unknown",
+    *,
+    row_id: RowId = None,
+    session: SparkSession | None = None,
+    stop: Stop = NEVER,
 ) -> DiscoveryEngine:
     """Read a source and give the engine that works on it in this process. Close the engine when it is no longer needed.
 
@@ -51,7 +56,8 @@ def open_discovery(
     limits: SparkLimits | None = None,
     stop: Stop = NEVER,
 ) -> DiscoveryEngine:
-    """Give the engine that discovery asks: the table is read into this process, or left to Spark if it is too large for that.
+    """Give the engine that discovery asks: the table is read into this process, or left to Spark if it is too large for
+    that.
 
     Raises ``Stopped`` if reading is not done when ``stop`` is requested.
     """
@@ -88,8 +94,8 @@ def open_engine(
 ) -> Engine:
     """Read a source and give the engine that answers questions about it. Close the engine when it is no longer needed.
 
-    ``engine``: "local" encodes the table in this process, "spark" leaves it where it is, "auto" chooses; ``columns`` and ``rules`` say what
-    will be asked: some columns, by so many rules.
+    ``engine``: "local" encodes the table in this process, "spark" leaves it where it is, "auto" chooses; ``columns``
+    and ``rules`` say what will be asked: some columns, by so many rules.
 
     >>> import pyarrow as pa
     >>> from rowlaw.rules import parse

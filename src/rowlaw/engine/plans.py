@@ -41,8 +41,8 @@ class CountPlan:
 class ListPlan:
     """How violations are listed: the stages through which pairs of rows go.
 
-    ``seconds`` is the estimate for the rows; ``seconds_per_violation`` comes on top, since what there is to list is known only after
-    counting. ``listed`` is how many violations the measurement went through.
+    ``seconds`` is the estimate for the rows; ``seconds_per_violation`` comes on top, since what there is to list is
+    known only after counting. ``listed`` is how many violations the measurement went through.
     """
 
     stages: tuple[str, ...]
@@ -62,8 +62,15 @@ class ListPlan:
         }
 
     def __str__(self) -> str:
-        estimate = f"estimate {time_text(self.seconds)} and {time_text(1e6 * self.seconds_per_violation)} for each million violations"
-        listed = "" if self.measured is None else f", measured {time_text(self.measured)} for {_counted(self.listed or 0, 'violation')}"
+        estimate = (
+            f"estimate {time_text(self.seconds)} and {time_text(1e6 * self.seconds_per_violation)} for "
+            "each million violations"
+        )
+        listed = (
+            ""
+            if self.measured is None
+            else f", measured {time_text(self.measured)} for {_counted(self.listed or 0, 'violation')}"
+        )
         lines = [f"list in {_counted(len(self.stages), 'step')} ({estimate}{listed})"]
         return "\n".join([*lines, *(f"{i}. {stage}" for i, stage in enumerate(self.stages, 1))])
 
@@ -114,7 +121,9 @@ class RulePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The ``plan`` of the JSON document of ``rowlaw explain``; ``denials`` are there if the rule has several."""
-        plans = [{"denial": plan.denial, "count": plan.count.to_dict(), "list": plan.list.to_dict()} for plan in self.denials]
+        plans = [
+            {"denial": plan.denial, "count": plan.count.to_dict(), "list": plan.list.to_dict()} for plan in self.denials
+        ]
         whole: dict[str, Any] = {"count": self.count.to_dict(), "list": self.list.to_dict()}
         return {**whole, "denials": plans} if len(plans) > 1 else whole
 

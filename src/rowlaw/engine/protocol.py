@@ -1,7 +1,7 @@
 """The floor between what is asked and where it runs: :class:`Engine`, and the :class:`Findings` of a check.
 
-Above it (violations, discovery, report, command line) nothing sees positions of rows, arrays of codes or Spark jobs. Below it nothing
-knows of commands or reports. Answers are bounded (counts, the first violations) or Spark DataFrames.
+Above it (violations, discovery, report, command line) nothing sees positions of rows, arrays of codes or Spark jobs.
+Below it nothing knows of commands or reports. Answers are bounded (counts, the first violations) or Spark DataFrames.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Statistics(Protocol):
         """The share of distinct values that two columns have in common, of the larger count of them."""
 
     def mean(self, name: str, *, exact: bool) -> Any:
-        """The mean of a number column over its finite values: a float, NaN where rounding decides, or a fraction if ``exact``."""
+        """The mean of a number column over its finite values: a float, NaN where rounding decides, or a fraction if
+        ``exact``."""
 
     def frequent_values(self, name: str, share: float) -> list[Any]:
         """The values that at least this share of the rows have."""
@@ -79,15 +80,16 @@ class Findings(Protocol):
     def counts(self) -> Sequence[RuleCount]: ...
     @property
     def told_apart(self) -> bool:
-        """Whether rows are of two tables: then tables of violations also have ``new_s`` and ``new_t``, the rows involved have ``new``."""
+        """Whether rows are of two tables: then tables of violations also have ``new_s`` and ``new_t``, the rows
+        involved have ``new``."""
 
     @property
     def rows_involved(self) -> int:
         """Count of rows that take part in a violation of any rule."""
 
     def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
-        """List violations of the worst rows, at most ``each`` per row: ``s_row``, ``t_row``, both rows' values (`value_names`) and their
-        numbers (``s#``, ``t#``: where they are among the rows).
+        """List violations of the worst rows, at most ``each`` per row: ``s_row``, ``t_row``, both rows' values
+        (`value_names`) and their numbers (``s#``, ``t#``: where they are among the rows).
 
         A pair that is broken in both directions is listed in one. A rule about single rows has no ``t_row``.
         """
@@ -95,21 +97,26 @@ class Findings(Protocol):
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         """The schema of :meth:`batches`."""
 
-    def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """List violations of some rules, for each the first ``limit``, one batch at a time, each with the index of its rule.
+    def batches(
+        self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """List violations of some rules, for each the first ``limit``, one batch at a time, each with the index of its
+        rule.
 
         Columns: ``s_row``, ``t_row`` (null for single rows) and both rows' values of ``columns``.
         """
 
     def groups(self, rule: int) -> Iterator[pa.RecordBatch]:
-        """List violations in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other but itself."""
+        """List violations in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other
+        but itself."""
 
     def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> int | None:
-        """Let the workers write violations of some rules, for each the first ``limit``, to a new folder of Parquet files.
+        """Let the workers write violations of some rules, for each the first ``limit``, to a new folder of Parquet
+        files.
 
-        Returns their count, or None if no worker holds the rows: then nothing is written. ``rules`` gives the rules their ids.
-        Columns: ``rule``, ``s_row``, ``t_row``, and both rows' values in all columns that one of the rules compares; null where a
-        violation's own rule does not compare them.
+        Returns their count, or None if no worker holds the rows: then nothing is written. ``rules`` gives the rules
+        their ids. Columns: ``rule``, ``s_row``, ``t_row``, and both rows' values in all columns that one of the rules
+        compares; null where a violation's own rule does not compare them.
         """
 
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
@@ -119,7 +126,8 @@ class Findings(Protocol):
         """The rows that take part in violations: ``row``, ``rule``, ``pairs``; ``ids`` name the rules."""
 
     def flagged(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
-        """The input with what each row is called (``row``) and the ids of the rules that it breaks (``broken_rules``)."""
+        """The input with what each row is called (``row``) and the ids of the rules that it breaks
+        (``broken_rules``)."""
 
     def worst(self, limit: int, columns: Sequence[str] = ()) -> list[WorstRow]:
         """The rows in most violations over all rules, worst first, with their values in ``columns``."""
@@ -128,14 +136,17 @@ class Findings(Protocol):
         """The fewest rows without which the rule holds, or an upper bound; the ids of the first ``limit`` of them."""
 
     def suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
-        """Cells that more dependencies contradict than confirm; the value says whether a dependency was learnt with exceptions."""
+        """Cells that more dependencies contradict than confirm; the value says whether a dependency was learnt with
+        exceptions."""
 
     def close(self) -> None:
-        """Release what was materialised. Frames stay valid, except those of SparkEngine without a row id, which need it."""
+        """Release what was materialised. Frames stay valid, except those of SparkEngine without a row id, which need
+        it."""
 
 
 class Engine(Protocol):
-    """A table under one meaning of null, and the questions that can be asked about it. Rules must be bound to its columns."""
+    """A table under one meaning of null, and the questions that can be asked about it. Rules must be bound to its
+    columns."""
 
     @property
     def choice(self) -> Choice:
@@ -160,19 +171,22 @@ class Engine(Protocol):
         """The Arrow type of each column."""
 
     def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
-        """Describe the values of some columns, in one pass: nulls, distinct values, range, the ``top`` most frequent values."""
+        """Describe the values of some columns, in one pass: nulls, distinct values, range, the ``top`` most frequent
+        values."""
 
     def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> Findings:
         """Count the violations of each rule exactly, with the rows that take part."""
 
     def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:
-        """Count the violations of each rule exactly; nothing else is kept. Raises ``Stopped`` soon after ``stop`` is requested."""
+        """Count the violations of each rule exactly; nothing else is kept. Raises ``Stopped`` soon after ``stop`` is
+        requested."""
 
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
         """Up to ``limit`` rows spread over the table: ``number`` (their order) and the values of ``columns``."""
 
     def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:
-        """How the violations of a rule are counted, together with those of ``among``, and listed; ``analyze``: measured too."""
+        """How the violations of a rule are counted, together with those of ``among``, and listed; ``analyze``: measured
+        too."""
 
     def close(self) -> None:
         """Release the table."""
@@ -188,19 +202,27 @@ class DiscoveryEngine(Engine, Protocol):
         """Which columns are known together: what decides whether any rows could break a law."""
 
     def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
-        """For each rule up to ``limit`` violating pairs, no pairs only if the rule holds; None if there was no time to examine it."""
+        """For each rule up to ``limit`` violating pairs, no pairs only if the rule holds; None if there was no time to
+        examine it."""
 
     def all_violations(self, rule: Rule) -> Iterator[Pairs]:
         """All violating pairs of a rule, one batch at a time: what Hydra's completion takes in."""
 
-    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
-        """Up to ``limit`` pairs that break each target of each question; none only if it holds. No answers once it is time to stop."""
+    def ask(
+        self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None
+    ) -> list[list[Pairs]]:
+        """Up to ``limit`` pairs that break each target of each question; none only if it holds. No answers once it is
+        time to stop."""
 
-    def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
-        """For each target of each question the fewest rows without which it holds. No answers once it is time to stop."""
+    def fewest_removed(
+        self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None
+    ) -> list[list[int]]:
+        """For each target of each question the fewest rows without which it holds. No answers once it is time to
+        stop."""
 
     def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
-        """Some pairs of rows that agree on a column, for each of the columns: such pairs say most about keys and dependencies."""
+        """Some pairs of rows that agree on a column, for each of the columns: such pairs say most about keys and
+        dependencies."""
 
     def sample(self) -> Relation:
         """Rows to take evidence from: all rows where this process holds them, else a sample."""

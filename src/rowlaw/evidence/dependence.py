@@ -74,7 +74,11 @@ class Sample:
     @staticmethod
     def of(relation: Relation, names: Sequence[str], nulls: Nulls, seed: int = 0) -> Sample:
         rows = relation.rows
-        some = np.sort(np.random.default_rng(seed).permutation(rows)[:SAMPLED_ROWS]) if rows > SAMPLED_ROWS else np.arange(rows)
+        some = (
+            np.sort(np.random.default_rng(seed).permutation(rows)[:SAMPLED_ROWS])
+            if rows > SAMPLED_ROWS
+            else np.arange(rows)
+        )
         codes = np.empty((len(names), len(some)), np.int32)
         for i, name in enumerate(names):
             column = relation.codes(name)[some]

@@ -95,7 +95,10 @@ class Differences:
 
     def _take(self, tables: Sequence[kernels.Table], deadline: Deadline) -> None:
         table = tables[0]
-        for sets, facts in [(self.sets, self.facts), *((t.sets[: t.used[0]], t.facts[: t.used[0]]) for t in tables[1:])]:
+        for sets, facts in [
+            (self.sets, self.facts),
+            *((t.sets[: t.used[0]], t.facts[: t.used[0]]) for t in tables[1:]),
+        ]:
             table = kernels.merge(table, sets, facts)
         sets = table.sets[: table.used[0]]
         sizes = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)

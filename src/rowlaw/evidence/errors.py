@@ -119,14 +119,22 @@ def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int 
         return Errors(relation, none, none, none, np.zeros(0, bool), [])
     wanted = np.resize(possible, count)
     chosen = random.choice(scanned, count)
-    codes = np.array([_other(relation, c, r, scanned, random) for c, r in zip(wanted.tolist(), chosen.tolist(), strict=True)], np.int64)
+    codes = np.array(
+        [_other(relation, c, r, scanned, random) for c, r in zip(wanted.tolist(), chosen.tolist(), strict=True)],
+        np.int64,
+    )
     kept = codes >= 0
     wanted, chosen, codes = wanted[kept], chosen[kept], codes[kept]
     # columns come in turn, and so do the two kinds within each column
     inserted = np.arange(len(wanted)) // len(possible) % INSERTED == INSERTED - 1
     partners = _partners(relation, chosen, wanted, codes, scanned, random, stop)
-    listed = [p if again else p[p != row] for p, again, row in zip(partners, inserted.tolist(), chosen.tolist(), strict=True)]
-    listed = [np.append(p, row) if again and row not in p else p for p, again, row in zip(listed, inserted, chosen, strict=True)]
+    listed = [
+        p if again else p[p != row] for p, again, row in zip(partners, inserted.tolist(), chosen.tolist(), strict=True)
+    ]
+    listed = [
+        np.append(p, row) if again and row not in p else p
+        for p, again, row in zip(listed, inserted, chosen, strict=True)
+    ]
     return Errors(relation, chosen, wanted, codes, inserted, listed)
 
 

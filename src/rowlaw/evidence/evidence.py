@@ -28,7 +28,11 @@ class EvidenceSet:
         if not len(signatures):
             return EvidenceSet(_frozen(np.zeros((0, signatures.shape[1]), np.uint64)), _frozen(np.zeros(0, np.int64)))
         words = signatures.shape[1]
-        order = np.lexsort([signatures[:, w] for w in range(words - 1, -1, -1)]) if words != 1 else np.argsort(signatures[:, 0])
+        order = (
+            np.lexsort([signatures[:, w] for w in range(words - 1, -1, -1)])
+            if words != 1
+            else np.argsort(signatures[:, 0])
+        )
         ordered = signatures[order]
         first = np.ones(len(ordered), np.bool_)
         first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)

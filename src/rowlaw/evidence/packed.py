@@ -67,7 +67,9 @@ class Packed:
         for columns, at in ((self.slots.left, 0), (self.slots.right, self.right))[: 2 if self.right else 1]:
             for c, column in enumerate(columns):
                 null = np.uint64(2) << np.uint64(self.guard[c]) if self.nullable[c] else np.uint64(0)
-                sampling.pack(self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, found[:, at + self.word[c]])
+                sampling.pack(
+                    self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, found[:, at + self.word[c]]
+                )
         return found
 
     def field(self, slot: int) -> tuple[int, np.uint64, np.uint64]:

@@ -47,7 +47,11 @@ class Candidates:
 
     def kept(self, answers: Answers) -> Candidates:
         """Return those that are not broken."""
-        return Candidates(self.context, self.constants[answers.constants != kernels.BROKEN], self.orders[answers.orders != kernels.BROKEN])
+        return Candidates(
+            self.context,
+            self.constants[answers.constants != kernels.BROKEN],
+            self.orders[answers.orders != kernels.BROKEN],
+        )
 
     def __len__(self) -> int:
         return len(self.constants) + len(self.orders)
@@ -84,7 +88,9 @@ class Rows:
     @staticmethod
     def whole(relation: Relation, nulls: Nulls) -> Rows:
         """Return all rows of a relation."""
-        return Rows(_read_only(np.asarray(relation.matrix)), [c.distinct + 1 for c in relation.columns], nulls == "unknown")
+        return Rows(
+            _read_only(np.asarray(relation.matrix)), [c.distinct + 1 for c in relation.columns], nulls == "unknown"
+        )
 
     @staticmethod
     def some(relation: Relation, nulls: Nulls, rows: np.ndarray) -> Rows:
@@ -149,9 +155,13 @@ class Rows:
         breaking = [_NO_ROWS]
         if most:
             for column in asked.constants[constants == kernels.BROKEN].tolist():
-                breaking.append(kernels.unlike(groups.rows, groups.starts, self.codes, column, self.unknown, most).ravel())
+                breaking.append(
+                    kernels.unlike(groups.rows, groups.starts, self.codes, column, self.unknown, most).ravel()
+                )
             for left, right, down in asked.orders[orders == kernels.BROKEN].tolist():
-                found = kernels.swaps(groups.rows, groups.starts, self.codes, self._by_value, left, right, bool(down), self.unknown, most)
+                found = kernels.swaps(
+                    groups.rows, groups.starts, self.codes, self._by_value, left, right, bool(down), self.unknown, most
+                )
                 breaking.append(found.ravel())
         return Answers(constants, orders, np.unique(np.concatenate(breaking)))
 
@@ -175,7 +185,10 @@ class Checking:
         if rows is None:
             assert self.relation is not None
             rows = _whole(self.relation, self.nulls)
-        return [None if self.deadline is not None and self.deadline.passed else rows.check(asked, self.most) for asked in task]
+        return [
+            None if self.deadline is not None and self.deadline.passed else rows.check(asked, self.most)
+            for asked in task
+        ]
 
 
 class GrowingSample:
@@ -184,7 +197,9 @@ class GrowingSample:
     ``begin``: positions of the rows to begin with; if not given, ``size`` random ones.
     """
 
-    def __init__(self, relation: Relation, nulls: Nulls, size: int, seed: int, begin: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, relation: Relation, nulls: Nulls, size: int, seed: int, begin: Sequence[int] | None = None
+    ) -> None:
         self._relation, self._nulls = relation, nulls
         random = np.random.default_rng(seed)
         rows = random.choice(relation.rows, min(relation.rows, size), replace=False) if begin is None else begin

@@ -44,9 +44,13 @@ class SampleOptions:
 
     def __post_init__(self) -> None:
         if not _is_whole(self.partners) or self.partners < 1:
-            raise RowlawError("BAD_OPTION", option="sample_partners", value=self.partners, problem="a whole number, 1 or more")
+            raise RowlawError(
+                "BAD_OPTION", option="sample_partners", value=self.partners, problem="a whole number, 1 or more"
+            )
         if not isinstance(self.efficiency, int | float) or not 0 < self.efficiency <= 1:
-            raise RowlawError("BAD_OPTION", option="sample_efficiency", value=self.efficiency, problem="a share above 0, 1 at most")
+            raise RowlawError(
+                "BAD_OPTION", option="sample_efficiency", value=self.efficiency, problem="a share above 0, 1 at most"
+            )
         if not _is_whole(self.seed) or self.seed < 0:
             raise RowlawError("BAD_OPTION", option="seed", value=self.seed, problem="a whole number, 0 or more")
 
@@ -102,7 +106,9 @@ class Sampler:
         """What all pairs sampled so far say, both ways; the counts are those of the sample."""
         keys, counts = kernels.entries(self._keys, self._keys_used)
         signatures = self._packed.signatures(keys)
-        return EvidenceSet.of(np.concatenate((signatures, self.slots.reverse(signatures))), np.concatenate((counts, counts)))
+        return EvidenceSet.of(
+            np.concatenate((signatures, self.slots.reverse(signatures))), np.concatenate((counts, counts))
+        )
 
     def run(self, known: np.ndarray | EvidenceSet | None = None, stop: Callable[[], bool] | None = None) -> np.ndarray:
         """Sample until it is not worth while, or time to stop; the signatures found that are neither ``known`` nor
@@ -213,7 +219,9 @@ class Sampler:
         return self._used - before, compared
 
     def _note(self, signatures: np.ndarray, mark: int) -> None:
-        self._found, self._used = sampling.note(self._found, self._used, np.ascontiguousarray(signatures), *self._mirror, np.uint64(mark))
+        self._found, self._used = sampling.note(
+            self._found, self._used, np.ascontiguousarray(signatures), *self._mirror, np.uint64(mark)
+        )
 
     def _fresh(self) -> np.ndarray:
         """Return the signatures that are new, which then are known."""

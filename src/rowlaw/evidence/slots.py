@@ -56,7 +56,9 @@ class Slots:
         """Return a slot for each column, by order where the type has one."""
         names = columns if columns is not None else [c.name for c in relation.columns]
         kinds = relation.types
-        return Slots(relation, tuple(Slot(Column("s", n), Column("t", n), kinds[n] in ORDERED_TYPES) for n in names), nulls)
+        return Slots(
+            relation, tuple(Slot(Column("s", n), Column("t", n), kinds[n] in ORDERED_TYPES) for n in names), nulls
+        )
 
     @staticmethod
     def of_predicates(relation: Relation, predicates: Iterable[Predicate], nulls: Nulls = "unknown") -> Slots:
@@ -127,7 +129,10 @@ class Slots:
         found, turned = np.empty(len(self.slots), np.int64), np.empty(len(self.slots), np.bool_)
         for i, slot in enumerate(self.slots):
             left, right = slot.left.exchanged, slot.right.exchanged
-            straight, swapped = places.get((left, right)), places.get((right, left)) if isinstance(right, Column) else None
+            straight, swapped = (
+                places.get((left, right)),
+                places.get((right, left)) if isinstance(right, Column) else None,
+            )
             place = straight if straight is not None else swapped
             if place is None or self.slots[place].ordered != slot.ordered:
                 raise ValueError(f"no slot is the exchange of {slot}")

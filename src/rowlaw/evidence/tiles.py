@@ -226,7 +226,9 @@ class Walked:
         for d in distances.tolist():
             self.stop.check()
             left = left[self.ends[left] > left + d]
-            table, used, _, _ = sampling.count_pairs(packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used)
+            table, used, _, _ = sampling.count_pairs(
+                packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used
+            )
         return packed.signatures(entries(table, used)[0]), None
 
 
@@ -288,5 +290,9 @@ class Tiles:
         low, high, unknown = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.bool_)
         for i, column in enumerate(self.slots.columns):
             kernels.ranges(column[rows], self.tile, self.slots.unknown, low[i], high[i], unknown[i])
-        single = np.maximum.reduceat(weights, np.arange(0, len(weights), self.tile)) == 1 if number else np.zeros(0, np.bool_)
+        single = (
+            np.maximum.reduceat(weights, np.arange(0, len(weights), self.tile)) == 1
+            if number
+            else np.zeros(0, np.bool_)
+        )
         return (low, high, unknown), weights, single

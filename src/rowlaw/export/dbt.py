@@ -1,5 +1,5 @@
-"""Rules as dbt tests: ``unique`` and a generic test for functional dependencies in a model file where they mean the same, else a singular
-test that selects the violations.
+"""Rules as dbt tests: ``unique`` and a generic test for functional dependencies in a model file where they mean the
+same, else a singular test that selects the violations.
 
 A name or a literal may contain braces, which dbt would take for its own: they are written so that it prints them.
 """
@@ -47,7 +47,16 @@ def dbt(plan: Plan) -> Export:
         test = f"{slug(model)}_{names[named.id]}"
         if _plain_dependency(plan, named):
             arguments = {"determinant": list(named.rule.left), "dependent": named.rule.right}  # type: ignore[union-attr]
-            of_model.append({FD_TEST: {"name": test, "description": description(named), "arguments": arguments, "config": _config(named)}})
+            of_model.append(
+                {
+                    FD_TEST: {
+                        "name": test,
+                        "description": description(named),
+                        "arguments": arguments,
+                        "config": _config(named),
+                    }
+                }
+            )
             files[f"tests/generic/{FD_TEST}.sql"] = _GENERIC
         elif _plain_unique(plan, named):
             facts = {"name": test, "description": description(named), "config": _config(named)}
@@ -57,7 +66,10 @@ def dbt(plan: Plan) -> Export:
     listed = [{"name": name, "quote": True, "data_tests": tests} for name, tests in columns.items()]
     tests = ({"data_tests": of_model} if of_model else {}) | ({"columns": listed} if listed else {})
     document = {"version": 2, "models": [{"name": model, **tests}]}
-    head = "# Keys of one column and functional dependencies. The other rules are singular tests: they select what breaks them.\n"
+    head = (
+        "# Keys of one column and functional dependencies. The other rules are singular tests: they select "
+        "what breaks them.\n"
+    )
     text = head + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=1000)
     return Export("dbt", {f"models/{slug(model)}_rules.yml": text, **files})
 

@@ -12,7 +12,8 @@ LEVELS: dict[Severity, str] = {"error": "Error", "warn": "Warning"}
 
 
 def deequ(plan: Plan) -> Export:
-    """One Python file with a function ``checks(spark)`` that gives the checks, and ``verify(spark, frame)`` that runs them."""
+    """One Python file with a function ``checks(spark)`` that gives the checks, and ``verify(spark, frame)`` that runs
+    them."""
     calls: dict[Severity, list[str]] = {"error": [], "warn": []}
     unexpressed: list[Unexpressed] = []
     for named in plan.rules:
@@ -20,7 +21,9 @@ def deequ(plan: Plan) -> Export:
         note = f"        # {named.id}: {one_line(description(named))}"
         if isinstance(found, Unexpressed):
             unexpressed.append(found)
-            calls[named.severity].append(f"{note}\n        # not expressed: {one_line(str(named.rule))}\n        #   {found.why}")
+            calls[named.severity].append(
+                f"{note}\n        # not expressed: {one_line(str(named.rule))}\n        #   {found.why}"
+            )
         else:
             calls[named.severity].append(f"{note}\n        {found}")
     used = [severity for severity, some in calls.items() if any("\n        ." in call for call in some)]

@@ -1,7 +1,8 @@
 """Rules as checks of Databricks DQX: a YAML file that ``DQEngine.apply_checks_by_metadata`` takes.
 
-Keys are its own ``is_unique``; rules about single rows are SQL expressions; functional dependencies are queries over groups that are
-joined back to the rows; other rules are queries over pairs, which mark the rows of ``row_id``, or else the table as a whole.
+Keys are its own ``is_unique``; rules about single rows are SQL expressions; functional dependencies are queries over
+groups that are joined back to the rows; other rules are queries over pairs, which mark the rows of ``row_id``, or else
+the table as a whole.
 """
 
 from __future__ import annotations
@@ -51,19 +52,32 @@ def _check(plan: Plan, named: NamedRule) -> tuple[str, dict[str, Any]] | Unexpre
     denial = row_denial(rule)
     if denial is not None and not named.tolerate:
         condition = sql_condition(denial, nulls=plan.nulls, floats=plan.floats)
-        return "sql_expression", {"expression": f"({condition}) IS NOT TRUE", "msg": told, "columns": list(rule.columns)}
+        return "sql_expression", {
+            "expression": f"({condition}) IS NOT TRUE",
+            "msg": told,
+            "columns": list(rule.columns),
+        }
     if isinstance(rule, Key) and not named.tolerate and not plan.floats.intersection(rule.columns):
         return "is_unique", {"columns": list(rule.columns), "nulls_distinct": plan.nulls == "unknown"}
     table = f"{{{{ {INPUT} }}}}"
     shared: dict[str, Any] = {"input_placeholder": INPUT, "condition_column": "condition", "msg": told}
-    if isinstance(rule, FunctionalDependency) and rule.left and not named.tolerate and plan.in_groups(rule) and plan.nulls == "unknown":
+    if (
+        isinstance(rule, FunctionalDependency)
+        and rule.left
+        and not named.tolerate
+        and plan.in_groups(rule)
+        and plan.nulls == "unknown"
+    ):
         names = ", ".join(map(plan.quoted, rule.left))
         query = f"SELECT {names}, TRUE AS condition FROM (\n{plan.query(rule, table)}\n) rowlaw_groups"  # noqa: S608
         return "sql_query", {"query": query, "merge_columns": list(rule.left), **shared}
     if isinstance(plan.row_id, str) and not named.tolerate and not plan.in_groups(rule):
         row = plan.quoted(plan.row_id)
         sides = " UNION ".join(f"SELECT {side}_row FROM rowlaw_found" for side in ("s", "t"))  # noqa: S608
-        query = f"WITH rowlaw_found AS (\n{plan.pairs(rule, table)}\n)\nSELECT s_row AS {row}, TRUE AS condition FROM ({sides})"
+        query = (
+            f"WITH rowlaw_found AS (\n{plan.pairs(rule, table)}\n)\nSELECT s_row AS {row}, TRUE AS condition "
+            f"FROM ({sides})"
+        )
         return "sql_query", {"query": query, "merge_columns": [plan.row_id], **shared}
     query = f"SELECT COUNT(*) > 0 AS condition FROM (\n{plan.failing(named, table)}\n) rowlaw_violations"  # noqa: S608
     return "sql_query", {"query": query, **shared}

@@ -1,4 +1,5 @@
-"""``rowlaw.export_rules``: a rule set as SQL, dbt tests, an expectation suite, checks of Deequ, DQX or Soda, or a data contract."""
+"""``rowlaw.export_rules``: a rule set as SQL, dbt tests, an expectation suite, checks of Deequ, DQX or Soda, or a data
+contract."""
 
 from __future__ import annotations
 
@@ -47,12 +48,13 @@ def export_rules(
     rules
         A rule set, a rule or its text, or several of them.
     to
-        ``"sql"``, ``"dbt"``, ``"gx"`` (Great Expectations), ``"deequ"`` (PyDeequ), ``"dqx"`` (Databricks DQX), ``"soda"`` (Soda Core) or
-        ``"odcs"`` (Open Data Contract Standard).
+        ``"sql"``, ``"dbt"``, ``"gx"`` (Great Expectations), ``"deequ"`` (PyDeequ), ``"dqx"`` (Databricks DQX),
+        ``"soda"`` (Soda Core) or ``"odcs"`` (Open Data Contract Standard).
     table
         The table's name there; dots separate catalog and schema.
     row_id
-        A column that tells rows apart and has no nulls, or several that do together. Without one, the queries number the rows.
+        A column that tells rows apart and has no nulls, or several that do together. Without one, the queries number
+        the rows.
     dialect
         Of the SQL: ``"spark"``, ``"duckdb"`` or ``"ansi"`` (standard SQL).
     types
@@ -78,9 +80,13 @@ def export_rules(
         raise RowlawError("BAD_OPTION", option="table", value=table, problem="give the table's name")
     chosen = RuleSet.of(rules, nulls=nulls)
     known_types, floats = _types(types or {})
-    columns: dict[str, TypeClass | None] = {name: known_types.get(name) for rule in chosen for name in rule.rule.columns}
+    columns: dict[str, TypeClass | None] = {
+        name: known_types.get(name) for rule in chosen for name in rule.rule.columns
+    }
     bound = [_bound(named, columns) for named in chosen]
-    return TARGETS[to](Plan(RuleSet(tuple(bound), chosen.nulls, chosen.settings), table, row_id, dialect, known_types, floats))
+    return TARGETS[to](
+        Plan(RuleSet(tuple(bound), chosen.nulls, chosen.settings), table, row_id, dialect, known_types, floats)
+    )
 
 
 def _types(given: Mapping[str, str]) -> tuple[dict[str, TypeClass], frozenset[str]]:

@@ -6,16 +6,16 @@ fd (A, C) -> B
 
 One rule in a line:
 
-=====================================================  =======================================================
-``!(s.A == t.A and s.B != t.B)``, ``¬{ t.A == s.A }``  Desbordante's denial constraints; rows may be ``t0``, ``t1``
-``[A, B]``, ``[A B] -> C``                             keys and functional dependencies of both
-``{1} : [] -> 2<=``, ``{1} : 2<= ~ 3>=``               Desbordante's canonical order dependencies, columns by number from 1
-``[A]~>[<=,lex][B]``                                   Metanome's order dependencies
-``{"type": "FunctionalDependency", ...}``              Metanome's results, one JSON document in a line
-=====================================================  =======================================================
+=====================================================  ======================================================= ``!(s.A
+== t.A and s.B != t.B)``, ``¬{ t.A == s.A }``  Desbordante's denial constraints; rows may be ``t0``, ``t1`` ``[A, B]``,
+``[A B] -> C``                             keys and functional dependencies of both ``{1} : [] -> 2<=``, ``{1} : 2<= ~
+3>=``               Desbordante's canonical order dependencies, columns by number from 1 ``[A]~>[<=,lex][B]``
+Metanome's order dependencies ``{"type": "FunctionalDependency", ...}``              Metanome's results, one JSON
+document in a line =====================================================
+=======================================================
 
-Metanome's short files, in which a head numbers the columns, are read too. What cannot be read is an error that points at the place.
-Both tools take nulls as equal, and so does the rule set.
+Metanome's short files, in which a head numbers the columns, are read too. What cannot be read is an error that points
+at the place. Both tools take nulls as equal, and so does the rule set.
 """
 
 from __future__ import annotations
@@ -62,10 +62,13 @@ _COMPATIBLE = re.compile(r"\{(.*)\}\s*:\s*(.+?)(<=|>=)?\s*~\s*(.+?)(<=|>=)?$")
 _HEADS = {"# tables": "tables", "# column": "columns", "# columns": "columns", "# results": "results"}
 
 
-def import_rules(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None, nulls: Nulls = "equal") -> RuleSet:
+def import_rules(
+    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None, nulls: Nulls = "equal"
+) -> RuleSet:
     """The rules of a file that Desbordante or Metanome wrote.
 
-    ``columns`` are the names of the table's columns, in order: needed where the file numbers them, and good against misread names.
+    ``columns`` are the names of the table's columns, in order: needed where the file numbers them, and good against
+    misread names.
     """
     file = os.fspath(path)
     try:
@@ -82,7 +85,9 @@ def import_rules(path: str | os.PathLike[str], *, columns: Sequence[str] | None 
     return read_foreign(text, columns=columns, nulls=nulls, file=file)
 
 
-def read_foreign(text: str, *, columns: Sequence[str] | None = None, nulls: Nulls = "equal", file: str | None = None) -> RuleSet:
+def read_foreign(
+    text: str, *, columns: Sequence[str] | None = None, nulls: Nulls = "equal", file: str | None = None
+) -> RuleSet:
     """The rules of a text, one in a line; empty lines and lines that begin with ``#`` or ``//`` are left out."""
     rules: list[Rule] = []
     names = Names(tuple(columns) if columns is not None else None)
@@ -140,7 +145,10 @@ class _Line:
                 raise self.fail("a key needs at least one column", start, len(text))
             yield Key.written(tuple(self.list_of(match, 1)))
         else:
-            expected = "expected !(s.A == t.A), [A, B], [A] -> B, {A} : B ~ C, [A]~>[<=,lex][B] or a result of Metanome in JSON"
+            expected = (
+                "expected !(s.A == t.A), [A, B], [A] -> B, {A} : B ~ C, [A]~>[<=,lex][B] or a result of "
+                "Metanome in JSON"
+            )
             raise self.fail(expected, start, len(text))
 
     def _whole(self, problem: str) -> RowlawError:
@@ -180,7 +188,11 @@ class _Line:
     def _predicate(self, piece: str, start: int) -> Predicate:
         operators = list(_OPERATOR.finditer(piece))
         if len(operators) != 1:
-            problem = "a comparison is missing" if not operators else "there is more than one comparison; is an 'and' missing?"
+            problem = (
+                "a comparison is missing"
+                if not operators
+                else "there is more than one comparison; is an 'and' missing?"
+            )
             raise self.fail(problem, start, start + len(piece))
         middle = operators[0]
         left = self._operand(piece[: middle.start()], start)

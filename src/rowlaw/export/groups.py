@@ -1,7 +1,8 @@
 """Keys and functional dependencies as SQL over groups: one pass and one sort, where a self-join compares pairs of rows.
 
-The queries give one row for each group of rows that breaks the rule: its values, ``rowlaw_rows`` (how many rows it has) and
-``rowlaw_violations`` (how many ordered pairs of them break the rule, so that their sum is what ``rowlaw check`` counts).
+The queries give one row for each group of rows that breaks the rule: its values, ``rowlaw_rows`` (how many rows it has)
+and ``rowlaw_violations`` (how many ordered pairs of them break the rule, so that their sum is what ``rowlaw check``
+counts).
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class GroupSql:
         return f"(SELECT {body} FROM {source}) rowlaw_values"  # noqa: S608
 
     def _known(self, columns: Sequence[str]) -> str:
-        """With unknown nulls a row with null takes no part; where null is a value, ``GROUP BY`` takes nulls as equal too."""
+        """With unknown nulls a row with null takes no part; where null is a value, ``GROUP BY`` takes nulls as equal
+        too."""
         if self.nulls == "equal":
             return ""
         return f"WHERE {' AND '.join(f'{self.quoted(c)} IS NOT NULL' for c in columns)}\n"

@@ -27,7 +27,10 @@ def great_expectations(plan: Plan) -> Export:
 
 
 def _expectation(plan: Plan, named: NamedRule) -> dict[str, Any]:
-    type, kwargs = _native(plan, named) or ("unexpected_rows_expectation", {"unexpected_rows_query": _query(plan, named)})
+    type, kwargs = _native(plan, named) or (
+        "unexpected_rows_expectation",
+        {"unexpected_rows_query": _query(plan, named)},
+    )
     return {
         "type": type,
         "kwargs": kwargs,

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rowlaw.rules import Column, Constant, Denial, FunctionalDependency, Key, Op, OrderDependency, Predicate, Rule, SortColumn, literals
+from rowlaw.rules import (
+    Column,
+    Constant,
+    Denial,
+    FunctionalDependency,
+    Key,
+    Op,
+    OrderDependency,
+    Predicate,
+    Rule,
+    SortColumn,
+    literals,
+)
 
 OPERATORS = {
     "EQUAL": Op.EQ,
@@ -36,11 +48,15 @@ def _rules(document: Any, resolve: Resolve, fail: Fail) -> Iterator[Rule]:
         case "UniqueColumnCombination":
             yield Key(tuple(names(document["columnCombination"])))
         case "FunctionalDependency":
-            yield FunctionalDependency(tuple(names(document["determinant"])), resolve(document["dependant"]["columnIdentifier"]))
+            yield FunctionalDependency(
+                tuple(names(document["determinant"])), resolve(document["dependant"]["columnIdentifier"])
+            )
         case "OrderDependency":
             strict = document.get("comparisonOperator", "SMALLER_EQUAL") == "STRICTLY_SMALLER"
             pointwise = document.get("orderType", "LEXICOGRAPHICAL") == "POINTWISE"
-            yield from order_rules(names(document["lhs"]), names(document["rhs"]), fail, strict=strict, pointwise=pointwise)
+            yield from order_rules(
+                names(document["lhs"]), names(document["rhs"]), fail, strict=strict, pointwise=pointwise
+            )
         case "DenialConstraint":
             yield Denial(tuple(_predicate(p, resolve, fail) for p in document["predicates"]))
         case other:
@@ -53,7 +69,9 @@ def _predicate(document: Any, resolve: Resolve, fail: Fail) -> Predicate:
         raise fail(f"the operator {document['op']!r} is not known; expected one of {', '.join(OPERATORS)}")
     left = Column("s" if document["index1"] == 0 else "t", resolve(document["column1"]["columnIdentifier"]))
     if "column2" in document:
-        return Predicate(left, op, Column("s" if document["index2"] == 0 else "t", resolve(document["column2"]["columnIdentifier"])))
+        return Predicate(
+            left, op, Column("s" if document["index2"] == 0 else "t", resolve(document["column2"]["columnIdentifier"]))
+        )
     value = document["constant"]
     if isinstance(value, float):
         value = literals.number(repr(value))
@@ -62,7 +80,9 @@ def _predicate(document: Any, resolve: Resolve, fail: Fail) -> Predicate:
     return Predicate(left, op, Constant(value))
 
 
-def order_rules(left: Sequence[str], right: Sequence[str], fail: Fail, *, strict: bool, pointwise: bool) -> Iterator[Rule]:
+def order_rules(
+    left: Sequence[str], right: Sequence[str], fail: Fail, *, strict: bool, pointwise: bool
+) -> Iterator[Rule]:
     """Metanome's order dependencies. Of one column on each side, lexicographic and pointwise are the same."""
     if not right:
         raise fail("an order dependency needs at least one column on its right side")

@@ -33,7 +33,8 @@ class Names:
         return replace(self, numbers={**self.numbers, number.strip(): name.partition(".")[2] or name})
 
     def split(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the names of a list stand: between commas, else between blanks, where known names with blanks are kept together."""
+        """Where the names of a list stand: between commas, else between blanks, where known names with blanks are kept
+        together."""
         if "," in text:
             yield from (piece.span() for piece in re.finditer(r"[^,]+", text))
             return
@@ -58,7 +59,9 @@ class Names:
             return name
         if name.isdigit():
             if not 0 <= int(name) - first < len(self.columns):
-                raise RowlawError("UNKNOWN_COLUMN", place, column=name, hint=f": the table has {counted(len(self.columns), 'column')}")
+                raise RowlawError(
+                    "UNKNOWN_COLUMN", place, column=name, hint=f": the table has {counted(len(self.columns), 'column')}"
+                )
             return self.columns[int(name) - first]
         endings = sorted((c for c in self.columns if name.endswith(("." + c, f'."{c}"'))), key=len)
         return endings[-1] if endings else self._checked(name, place)

@@ -8,7 +8,13 @@ from rowlaw.export.target import Export, Plan, description, single_row
 from rowlaw.rules import Key, NamedRule, TypeClass
 
 API = "v3.0.2"
-LOGICAL: dict[TypeClass, str] = {"number": "number", "text": "string", "boolean": "boolean", "date": "date", "timestamp": "date"}
+LOGICAL: dict[TypeClass, str] = {
+    "number": "number",
+    "text": "string",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "date",
+}
 
 
 def data_contract(plan: Plan) -> Export:
@@ -41,7 +47,11 @@ def _check(plan: Plan, named: NamedRule) -> dict[str, Any]:
         "name": named.id,
         "type": "sql",
         "description": description(named),
-        "dimension": "uniqueness" if isinstance(named.rule, Key) else "conformity" if single_row(named.rule) else "consistency",
+        "dimension": "uniqueness"
+        if isinstance(named.rule, Key)
+        else "conformity"
+        if single_row(named.rule)
+        else "consistency",
         "severity": {"error": "error", "warn": "warning"}[named.severity],
         "query": f"SELECT count(*) FROM (\n{query}\n) rowlaw_violations",  # noqa: S608  every name is quoted
         "mustBe": 0,

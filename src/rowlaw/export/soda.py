@@ -1,4 +1,5 @@
-"""Rules as checks of Soda Core 3 (SodaCL): its own metrics for keys of one column and for nulls, else a query that counts.
+"""Rules as checks of Soda Core 3 (SodaCL): its own metrics for keys of one column and for nulls, else a query that
+counts.
 
 Soda reads a query as a template, so braces in names and literals are written such that it prints them.
 """

@@ -9,13 +9,24 @@ from rowlaw.rules.wording import percent
 
 def sql_script(plan: Plan) -> Export:
     """One file: for each rule a comment, a constraint where there is one, and the query."""
-    numbered = not plan.row_id and plan.dialect == "ansi" and any(not plan.in_groups(named.rule) for named in plan.rules)
-    parts = ["-- The queries number the rows. A database that may number them twice differently needs a row id.\n"] if numbered else []
+    numbered = (
+        not plan.row_id and plan.dialect == "ansi" and any(not plan.in_groups(named.rule) for named in plan.rules)
+    )
+    parts = (
+        ["-- The queries number the rows. A database that may number them twice differently needs a row id.\n"]
+        if numbered
+        else []
+    )
     for named in plan.rules:
         tolerated = (
-            f", tolerates {percent(named.tolerate)} of the {'rows' if row_denial(named.rule) else 'pairs'}" if named.tolerate else ""
+            f", tolerates {percent(named.tolerate)} of the {'rows' if row_denial(named.rule) else 'pairs'}"
+            if named.tolerate
+            else ""
         )
-        lines = [f"-- {named.id} ({named.severity}{tolerated}): {description(named)}", f"--   {one_line(str(named.rule))}"]
+        lines = [
+            f"-- {named.id} ({named.severity}{tolerated}): {description(named)}",
+            f"--   {one_line(str(named.rule))}",
+        ]
         found = constraint(plan, named)
         if isinstance(found, Unexpressed):
             lines.append(f"-- no constraint: {found.why}")
@@ -28,8 +39,8 @@ def sql_script(plan: Plan) -> Export:
 def constraint(plan: Plan, named: NamedRule) -> str | Unexpressed:
     """The clause of ``CREATE TABLE`` that keeps a rule: ``UNIQUE`` for keys, ``CHECK`` for rules about single rows.
 
-    ``UNIQUE`` lets rows with a null in the key pass, as nulls='unknown' does; for nulls='equal' there is ``NULLS NOT DISTINCT``
-    (SQL:2023). ``CHECK`` never sees an unknown outcome: databases differ in what they make of it.
+    ``UNIQUE`` lets rows with a null in the key pass, as nulls='unknown' does; for nulls='equal' there is ``NULLS NOT
+    DISTINCT`` (SQL:2023). ``CHECK`` never sees an unknown outcome: databases differ in what they make of it.
     """
     rule = named.rule
     if named.tolerate:
@@ -48,7 +59,9 @@ def constraint(plan: Plan, named: NamedRule) -> str | Unexpressed:
     if plan.nulls == "unknown":
         return f"UNIQUE ({columns})"
     if plan.dialect == "duckdb":
-        return Unexpressed(named.id, "DuckDB's UNIQUE lets rows with nulls pass, and the rule takes nulls as equal; use the query")
+        return Unexpressed(
+            named.id, "DuckDB's UNIQUE lets rows with nulls pass, and the rule takes nulls as equal; use the query"
+        )
     return f"UNIQUE NULLS NOT DISTINCT ({columns})"
 
 

@@ -36,7 +36,8 @@ class Plan:
         return slug(self.table)
 
     def query(self, rule: Rule, origin: str | None = None) -> str:
-        """The violations of a rule: groups of rows for keys and functional dependencies, else pairs of rows, or rows."""
+        """The violations of a rule: groups of rows for keys and functional dependencies, else pairs of rows, or
+        rows."""
         source = origin if origin is not None else self.quoted_table
         return self.groups.query(rule, source) or self.pairs(rule, origin)
 
@@ -54,7 +55,15 @@ class Plan:
 
     def pairs(self, rule: Rule, origin: str | None = None) -> str:
         """All violating pairs of rows of a rule (rows, for a rule about single rows)."""
-        return sql(rule, self.table, row_id=self.row_id, nulls=self.nulls, dialect=self.dialect, floats=self.floats, origin=origin)
+        return sql(
+            rule,
+            self.table,
+            row_id=self.row_id,
+            nulls=self.nulls,
+            dialect=self.dialect,
+            floats=self.floats,
+            origin=origin,
+        )
 
     def failing(self, named: NamedRule, origin: str | None = None) -> str:
         """The violations of a rule if there are more than it tolerates, else nothing."""
@@ -69,7 +78,8 @@ class Plan:
         counted = f"sum({VIOLATIONS})" if self.in_groups(named.rule) else "count(*)"
         return (
             "SELECT * FROM (\n"  # noqa: S608  every name is quoted
-            f"SELECT rowlaw_found.*, {counted} OVER () AS rowlaw_total FROM (\n{query}\n) rowlaw_found\n) rowlaw_counted\n"
+            f"SELECT rowlaw_found.*, {counted} OVER () AS rowlaw_total FROM (\n{query}\n) rowlaw_found\n) "
+            "rowlaw_counted\n"
             f"WHERE CAST(rowlaw_total AS {double}) / (SELECT {pairs} FROM {source}) > {share}"
         )
 
@@ -106,7 +116,8 @@ class Unexpressed:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Files for another tool: name -> text. ``unexpressed`` are the rules that it cannot express, which the files say too."""
+    """Files for another tool: name -> text. ``unexpressed`` are the rules that it cannot express, which the files say
+    too."""
 
     to: str
     files: Mapping[str, str]
@@ -145,7 +156,11 @@ def row_denial(rule: Rule) -> Denial | None:
 
 def description(named: NamedRule) -> str:
     """What a rule says and why, in one line."""
-    because = f" Because: {' '.join(named.because.split())}" if named.because and not named.because.startswith(english(named.rule)) else ""
+    because = (
+        f" Because: {' '.join(named.because.split())}"
+        if named.because and not named.because.startswith(english(named.rule))
+        else ""
+    )
     return english(named.rule) + because
 
 

@@ -33,7 +33,13 @@ def sum_products(cells: Uint32Array, each: Uint32Array) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def first_codes(
-    keys: UintArray, rows: Int32Array, codes: Int32Array, first: Int32Array, sizes: Int32Array, like: Int32Array, odd: Int32Array
+    keys: UintArray,
+    rows: Int32Array,
+    codes: Int32Array,
+    first: Int32Array,
+    sizes: Int32Array,
+    like: Int32Array,
+    odd: Int32Array,
 ) -> int:
     """Find for each key the code of its first row, its rows, and those of them with another code. Returns how many
     these are.

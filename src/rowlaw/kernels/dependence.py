@@ -30,7 +30,9 @@ def grouped(groups: Int32Array, number: int, order: Int32Array, starts: Int64Arr
 
 
 @njit(cache=True, nogil=True)
-def agreement(order: Int32Array, starts: Int64Array, codes: Int32Array, counts: Int32Array, large: int, doubtful: int) -> Any:
+def agreement(
+    order: Int32Array, starts: Int64Array, codes: Int32Array, counts: Int32Array, large: int, doubtful: int
+) -> Any:
     """Measure how a column varies within groups.
 
     ``order``: ``int32[rows]``, ``starts``: ``int64[groups + 1]``, as :func:`grouped` writes them. ``codes``:

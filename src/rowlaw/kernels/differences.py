@@ -129,7 +129,13 @@ def _absorb(
 
 @njit(cache=True, nogil=True)
 def _compare(
-    x: Int32Array, y: Int32Array, unknown: bool, bit: np.uint64, differ: Uint64Array, known: Uint64Array, less: Uint64Array
+    x: Int32Array,
+    y: Int32Array,
+    unknown: bool,
+    bit: np.uint64,
+    differ: Uint64Array,
+    known: Uint64Array,
+    less: Uint64Array,
 ) -> None:
     """Add the outcome of one column to the words of a tile of pairs, ``x`` beside ``y``: ``DIFFERENCE`` in
     :mod:`rowlaw.rules.outcomes`.
@@ -146,7 +152,9 @@ def _compare(
 
 
 @njit(cache=True, nogil=True)
-def compare_all(codes: Int32Array, part: int, parts: int, unknown: bool, table: Table, most: int, stop: Uint8Array) -> Table:
+def compare_all(
+    codes: Int32Array, part: int, parts: int, unknown: bool, table: Table, most: int, stop: Uint8Array
+) -> Table:
     """Enter all pairs of rows into a table, every ``parts``-th row with all after it.
 
     ``codes``: ``int32[columns, rows]``. ``table`` is written. ``stop``: ``uint8[1]``; ends when ``stop[0]`` is set,
@@ -154,7 +162,11 @@ def compare_all(codes: Int32Array, part: int, parts: int, unknown: bool, table: 
     """
     columns, rows = codes.shape
     words = table.sets.shape[1]
-    differ, known, less = np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64)
+    differ, known, less = (
+        np.zeros((words, TILE), np.uint64),
+        np.zeros((words, TILE), np.uint64),
+        np.zeros((words, TILE), np.uint64),
+    )
     same = np.empty(TILE, np.int32)
     for i in range(part, rows, parts):
         if stop[0]:
@@ -177,7 +189,9 @@ def compare_all(codes: Int32Array, part: int, parts: int, unknown: bool, table: 
 
 
 @njit(cache=True, nogil=True)
-def compare_listed(codes: Int32Array, chosen: Int64Array, s: Int32Array, t: Int32Array, unknown: bool, table: Table) -> Table:
+def compare_listed(
+    codes: Int32Array, chosen: Int64Array, s: Int32Array, t: Int32Array, unknown: bool, table: Table
+) -> Table:
     """Enter the pairs of rows ``s[i]`` and ``t[i]`` into a table.
 
     ``codes``: ``int32[columns, rows]``, of which the ``chosen`` columns (``int64[n]``) count. ``s``, ``t``:
@@ -185,7 +199,11 @@ def compare_listed(codes: Int32Array, chosen: Int64Array, s: Int32Array, t: Int3
     """
     columns = len(chosen)
     words = table.sets.shape[1]
-    differ, known, less = np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64), np.zeros((words, TILE), np.uint64)
+    differ, known, less = (
+        np.zeros((words, TILE), np.uint64),
+        np.zeros((words, TILE), np.uint64),
+        np.zeros((words, TILE), np.uint64),
+    )
     x, y = np.empty(TILE, np.int32), np.empty(TILE, np.int32)
     for begin in range(0, len(s), TILE):
         n = min(TILE, len(s) - begin)

@@ -135,7 +135,10 @@ def divide(
         if s_rows * t_rows <= scan * (s_rows + t_rows):
             outer_rows, inner_rows = min(s_rows, t_rows), longest
             s_ends, t_ends = _extended(s_ends, groups, outer_rows), _extended(t_ends, groups, outer_rows)
-            s_out, t_out = _extended(s_out, s_n, inner_rows + outer_rows), _extended(t_out, t_n, inner_rows + outer_rows)
+            s_out, t_out = (
+                _extended(s_out, s_n, inner_rows + outer_rows),
+                _extended(t_out, t_n, inner_rows + outer_rows),
+            )
             done = 0
             while done < outer_rows and s_n < limit and t_n < limit:
                 if s_rows <= t_rows:
@@ -222,7 +225,9 @@ def _judged(kinds: Int8Array, is_open: np.int64, s_bounds: Int32Array, t_bounds:
 
 
 @njit(cache=True, nogil=True)
-def _pushed(stack: RecordArray, depth: int, s_from: int, s_to: int, t_from: int, t_to: int, is_open: int, s_top: int, t_top: int) -> Any:
+def _pushed(
+    stack: RecordArray, depth: int, s_from: int, s_to: int, t_from: int, t_to: int, is_open: int, s_top: int, t_top: int
+) -> Any:
     """Put a node on the stack (``NODE[capacity]``, written) unless one of its sides is empty. Returns ``stack``,
     maybe longer, and its depth."""
     if s_from == s_to or t_from == t_to:
@@ -255,7 +260,15 @@ def _split_value(a: Int32Array, b: Int32Array, low: np.int32, high: np.int32) ->
 
 @njit(cache=True, nogil=True)
 def _matching(
-    one: Int32Array, place: int, many: Int32Array, begin: int, end: int, kinds: Int8Array, is_open: int, one_is_s: bool, keep: Uint8Array
+    one: Int32Array,
+    place: int,
+    many: Int32Array,
+    begin: int,
+    end: int,
+    kinds: Int8Array,
+    is_open: int,
+    one_is_s: bool,
+    keep: Uint8Array,
 ) -> int:
     """Mark the rows of ``many`` that satisfy all open comparisons with the row ``place`` of ``one``, and count
     them.
@@ -295,7 +308,14 @@ def _chosen(rows: Int32Array, keep: Uint8Array, out: Int32Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _with_partner(
-    arena: Int32Array, begin: int, end: int, kinds: Int8Array, is_open: int, bounds: Int32Array, is_s: bool, keep: Uint8Array
+    arena: Int32Array,
+    begin: int,
+    end: int,
+    kinds: Int8Array,
+    is_open: int,
+    bounds: Int32Array,
+    is_s: bool,
+    keep: Uint8Array,
 ) -> None:
     """Mark the rows ``begin .. end`` that for each open inequality have some partner: the extreme value on the
     other side.
@@ -333,7 +353,9 @@ def _kept(arena: Int32Array, rows: int, keep: Uint8Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _parted(arena: Int32Array, begin: int, end: int, top: int, by: int, split: np.int32, keep: Uint8Array, places: Int32Array) -> Any:
+def _parted(
+    arena: Int32Array, begin: int, end: int, top: int, by: int, split: np.int32, keep: Uint8Array, places: Int32Array
+) -> Any:
     """Copy the marked rows ``begin .. end`` of an arena behind ``top``, those below ``split`` in line ``by`` first.
     Returns where the others begin and end.
 

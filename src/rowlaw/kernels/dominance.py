@@ -313,7 +313,9 @@ def count_ascents(rows: Int32Array, starts: Int64Array, values: IntArray, sign: 
 
 
 @njit(cache=True, nogil=True)
-def count_ascents_narrow(rows: Int32Array, starts: Int64Array, values: IntArray, width: int, sign: int, per_row: Uint32Array) -> np.int64:
+def count_ascents_narrow(
+    rows: Int32Array, starts: Int64Array, values: IntArray, width: int, sign: int, per_row: Uint32Array
+) -> np.int64:
     """Count as :func:`count_ascents`, for few values ``0 .. width - 1``: a Fenwick tree of counts stays in the
     first-level cache.
 

@@ -46,7 +46,14 @@ def _longer(array: Int32Array, need: int) -> Int32Array:
 
 @njit(cache=True, nogil=True)
 def _cut(
-    cells: Int32Array, column: int, unknown: bool, rows: Int32Array, sizes: Int32Array, part: Int64Array, keys: Int32Array, out: Int32Array
+    cells: Int32Array,
+    column: int,
+    unknown: bool,
+    rows: Int32Array,
+    sizes: Int32Array,
+    part: Int64Array,
+    keys: Int32Array,
+    out: Int32Array,
 ) -> int:
     """Cut the last partition of the stack by a column and put the result on top of it, or list pairs. Returns how
     many pairs.
@@ -93,7 +100,9 @@ def _cut(
 
 
 @njit(cache=True, nogil=True)
-def agreeing(cells: Int32Array, alive: BoolArray, columns: Int64Array, starts: Int64Array, unknown: bool, limit: int) -> Any:
+def agreeing(
+    cells: Int32Array, alive: BoolArray, columns: Int64Array, starts: Int64Array, unknown: bool, limit: int
+) -> Any:
     """Find for each set of columns pairs of living rows that agree on it.
 
     ``cells``: ``int32[rows, columns]``, null below 0. ``alive``: ``bool[rows]``. Set i is

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from rowlaw.kernels.arrays import BoolArray, Int16Array, Int32Array, Int64Array, Uint8Array, Uint16Array, Uint32Array, Uint64Array
+from rowlaw.kernels.arrays import (
+    BoolArray,
+    Int16Array,
+    Int32Array,
+    Int64Array,
+    Uint8Array,
+    Uint16Array,
+    Uint32Array,
+    Uint64Array,
+)
 from rowlaw.kernels.compiling import njit
 from rowlaw.kernels.signatures import SLOTS, add, entries, grown, new_table
 from rowlaw.rules.outcomes import (
@@ -83,7 +92,14 @@ def _outcomes(
 
 
 @njit(cache=True, nogil=True)
-def _number(possible: BoolArray, ordered: BoolArray, active: Int64Array, radix: Int64Array, digit: Int64Array, fixed: Uint64Array) -> Any:
+def _number(
+    possible: BoolArray,
+    ordered: BoolArray,
+    active: Int64Array,
+    radix: Int64Array,
+    digit: Int64Array,
+    fixed: Uint64Array,
+) -> Any:
     """Number the outcomes of the slots that can vary. Returns how many slots these are, and how many combinations
     of digits there are.
 
@@ -119,7 +135,9 @@ def _number(possible: BoolArray, ordered: BoolArray, active: Int64Array, radix: 
 
 
 @njit(cache=True, nogil=True)
-def _spread(active: Int64Array, radix: Int64Array, digit: Int64Array, possible: BoolArray, words: int, most: int) -> Any:
+def _spread(
+    active: Int64Array, radix: Int64Array, digit: Int64Array, possible: BoolArray, words: int, most: int
+) -> Any:
     """Make the signature bits of every number made of the first slots' digits, the first slot lowest.
 
     ``active``: ``int64[n]``, the slots that can vary. ``radix``: ``int64[n]``. ``digit``: ``int64[slots, CODES]``.
@@ -260,7 +278,9 @@ def _count_direct(lanes: Uint16Array, n: int, first: int, counts: Uint32Array) -
 
 
 @njit(cache=True, nogil=True)
-def _count_weighted(lanes: Uint16Array, n: int, first: int, weight: int, weights: Int64Array, counts: Uint64Array) -> None:
+def _count_weighted(
+    lanes: Uint16Array, n: int, first: int, weight: int, weights: Int64Array, counts: Uint64Array
+) -> None:
     """Count as :func:`_count_direct`, each pair as often as its rows occur (``weights``: ``int64[n]``); ``counts`` is
     ``uint64[numbers]``."""
     low, high = lanes[0], lanes[len(lanes) - 1]
@@ -270,7 +290,9 @@ def _count_weighted(lanes: Uint16Array, n: int, first: int, weight: int, weights
 
 
 @njit(cache=True, nogil=True)
-def _count_hashed(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array) -> int:
+def _count_hashed(
+    lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array
+) -> int:
     """Count the signatures of ``n`` pairs one by one. Returns how many are new.
 
     ``lanes``: ``uint16[pieces, tile]``. ``fixed``: ``uint64[words]``. ``weights``: ``int64[n]``. ``table``:
@@ -288,7 +310,9 @@ def _count_hashed(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, w
 
 
 @njit(cache=True, nogil=True)
-def _count_hashed_word(lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array) -> int:
+def _count_hashed_word(
+    lanes: Uint16Array, n: int, fixed: Uint64Array, weight: int, weights: Int64Array, table: Uint64Array
+) -> int:
     """Count as :func:`_count_hashed`, for signatures of one word."""
     new, mask = 0, np.int64(len(table) - 1)
     for j in range(n):
@@ -405,7 +429,11 @@ def count_tiles(
     table, used = new_table(1 << 12, words), 0
     possible, digit = np.zeros((slots, CODES), np.bool_), np.zeros((slots, CODES), np.int64)
     all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
-    all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
+    all_less, all_greater, all_missing = (
+        np.empty(slots, np.uint16),
+        np.empty(slots, np.uint16),
+        np.empty(slots, np.uint16),
+    )
     all_start = np.zeros((max(2, (slots + 7) // 8), tile), np.uint16)
     all_lanes, fixed = np.zeros_like(all_start), np.zeros(words, np.uint64)
     counts, weighted = np.zeros(2 * most, np.uint32), np.zeros(0, np.uint64)

@@ -86,7 +86,9 @@ def _place(values: Int32Array, fields: Int64Array, tuples: Int32Array, own: Int6
 
 
 @njit(cache=True, nogil=True)
-def _link(tuples: Int32Array, k: int, fields: Int64Array, unknown: bool, table: Int32Array, following: Int32Array) -> None:
+def _link(
+    tuples: Int32Array, k: int, fields: Int64Array, unknown: bool, table: Int32Array, following: Int32Array
+) -> None:
     """Put tuple ``k`` into its group; one with a null in a field that has to be equal is in none.
 
     ``tuples``: ``int32[capacity, fields]``. ``fields``: ``int64[n]``. Written: ``table`` (``int32[positions]``) and
@@ -161,7 +163,14 @@ def _breaks(s: Int32Array, t: Int32Array, how: Compared) -> bool:
 
 @njit(cache=True, nogil=True)
 def _partners(
-    values: Int32Array, row: int, is_s: bool, folded: Folded, how: Compared, both: bool, found: Int64Array, sample: Int64Array
+    values: Int32Array,
+    row: int,
+    is_s: bool,
+    folded: Folded,
+    how: Compared,
+    both: bool,
+    found: Int64Array,
+    sample: Int64Array,
 ) -> np.int64:
     """Count the living rows that break the rule with a row, which is ``s`` or ``t``.
 
@@ -176,7 +185,9 @@ def _partners(
     if equal:
         k = np.int64(table[_place(values, mine, folded.tuples, theirs, table)]) - 1
     while k >= 0:
-        if folded.weights[k] > 0 and (_breaks(values, folded.tuples[k], how) if is_s else _breaks(folded.tuples[k], values, how)):
+        if folded.weights[k] > 0 and (
+            _breaks(values, folded.tuples[k], how) if is_s else _breaks(folded.tuples[k], values, how)
+        ):
             total += folded.weights[k]
             if found[0] < len(sample):
                 sample[found[0], 0], sample[found[0], 1], sample[found[0], 2] = row, k, is_s
@@ -187,7 +198,15 @@ def _partners(
 
 
 @njit(cache=True, nogil=True)
-def come(given: Int32Array, rows: np.ndarray, folded: Folded, how: Compared, both: bool, found: Int64Array, sample: Int64Array) -> np.int64:
+def come(
+    given: Int32Array,
+    rows: np.ndarray,
+    folded: Folded,
+    how: Compared,
+    both: bool,
+    found: Int64Array,
+    sample: Int64Array,
+) -> np.int64:
     """Add rows one after the other, and count the violations that they bring. ``folded`` is written.
 
     ``given``: ``int32[rows, fields]``, the values of the rows, and ``rows``: integers ``[rows]``, their numbers.
@@ -204,7 +223,13 @@ def come(given: Int32Array, rows: np.ndarray, folded: Folded, how: Compared, bot
 
 @njit(cache=True, nogil=True)
 def leave(
-    given: Int32Array, rows: np.ndarray, folded: Folded, how: Compared, both: bool, found: Int64Array, sample: Int64Array
+    given: Int32Array,
+    rows: np.ndarray,
+    folded: Folded,
+    how: Compared,
+    both: bool,
+    found: Int64Array,
+    sample: Int64Array,
 ) -> np.int64:
     """Remove rows one after the other, and count the violations that they end. ``folded`` is written.
 

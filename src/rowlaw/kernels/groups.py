@@ -25,7 +25,9 @@ def group_numbers(starts: Int64Array, out: UintArray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def extend_keys(keys: UintArray, rows: Int32Array, codes: Int32Array, width: np.unsignedinteger, descending: bool) -> None:
+def extend_keys(
+    keys: UintArray, rows: Int32Array, codes: Int32Array, width: np.unsignedinteger, descending: bool
+) -> None:
     """Append a column at the low end of each key: ``key * width + digit``.
 
     ``keys``: ``uint32`` or ``uint64[positions]``, written. ``rows``: ``int32[positions]``. ``codes``: ``int32[rows
@@ -84,7 +86,14 @@ def stripped(
 
 
 @njit(cache=True, nogil=True)
-def matched(s_keys: UintArray, s_order: Int32Array, s_rows: Int32Array, t_keys: UintArray, t_order: Int32Array, t_rows: Int32Array) -> Any:
+def matched(
+    s_keys: UintArray,
+    s_order: Int32Array,
+    s_rows: Int32Array,
+    t_keys: UintArray,
+    t_order: Int32Array,
+    t_rows: Int32Array,
+) -> Any:
     """Make the groups of equal keys that both sides have, except a row with itself alone.
 
     ``s_keys``: ``uint32`` or ``uint64[s positions]``, sorted. ``s_order``: ``int32[s positions]``, where each key
@@ -182,7 +191,9 @@ def count_below(
 
 
 @njit(cache=True, nogil=True)
-def same_group(s_rows: Int32Array, s_starts: Int64Array, t_rows: Int32Array, t_starts: Int64Array, marks: Int32Array) -> Int32Array:
+def same_group(
+    s_rows: Int32Array, s_starts: Int64Array, t_rows: Int32Array, t_starts: Int64Array, marks: Int32Array
+) -> Int32Array:
     """List the rows that stand on both sides of one group, and so pair with themselves: ``int32[rows]``.
 
     ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
@@ -250,7 +261,12 @@ def kept_reflexive(rows: Int32Array, starts: Int64Array, keep: BoolArray) -> Any
 
 @njit(cache=True, nogil=True)
 def kept_sides(
-    s_rows: Int32Array, s_starts: Int64Array, s_keep: BoolArray, t_rows: Int32Array, t_starts: Int64Array, t_keep: BoolArray
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    s_keep: BoolArray,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    t_keep: BoolArray,
 ) -> Any:
     """Keep some rows of two sides; groups without a pair of different rows are dropped.
 

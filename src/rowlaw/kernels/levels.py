@@ -16,7 +16,9 @@ _NONE = np.int64(-(2**40))  # below every code
 
 
 @njit(cache=True, nogil=True)
-def constants(rows: Int32Array, starts: Int32Array, codes: Int32Array, columns: Int64Array, unknown: bool, out: Uint8Array) -> None:
+def constants(
+    rows: Int32Array, starts: Int32Array, codes: Int32Array, columns: Int64Array, unknown: bool, out: Uint8Array
+) -> None:
     """Decide whether each column is constant within every group.
 
     ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[columns,
@@ -44,7 +46,13 @@ def constants(rows: Int32Array, starts: Int32Array, codes: Int32Array, columns: 
 
 @njit(cache=True, nogil=True)
 def orders(
-    rows: Int32Array, starts: Int32Array, codes: Int32Array, by_value: Int32Array, sides: Int64Array, unknown: bool, out: Uint8Array
+    rows: Int32Array,
+    starts: Int32Array,
+    codes: Int32Array,
+    by_value: Int32Array,
+    sides: Int64Array,
+    unknown: bool,
+    out: Uint8Array,
 ) -> None:
     """Decide whether two columns are order compatible within every group, for each of ``sides``.
 
@@ -84,7 +92,9 @@ def orders(
 
 
 @njit(cache=True, nogil=True)
-def unlike(rows: Int32Array, starts: Int32Array, codes: Int32Array, column: int, unknown: bool, most: int) -> Int32Array:
+def unlike(
+    rows: Int32Array, starts: Int32Array, codes: Int32Array, column: int, unknown: bool, most: int
+) -> Int32Array:
     """Find pairs that show that a column is not constant: ``int32[n, 2]``, the ``most`` that agree on most columns.
 
     ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[columns,

@@ -54,7 +54,9 @@ def _find_group(cells: Int32Array, row: int, columns: Int64Array, table: Int32Ar
 
 
 @njit(cache=True, nogil=True)
-def link(cells: Int32Array, columns: Int64Array, rows: Int64Array, unknown: bool, table: Int32Array, following: Int32Array) -> int:
+def link(
+    cells: Int32Array, columns: Int64Array, rows: Int64Array, unknown: bool, table: Int32Array, following: Int32Array
+) -> int:
     """Put rows into an index, in the order given, and count the new groups. The table must have capacity for them.
 
     ``cells``: ``int32[rows, columns]``. ``columns``: ``int64[n]``. ``rows``: ``int64[new rows]``. Written:
@@ -99,7 +101,9 @@ def move_groups(cells: Int32Array, columns: Int64Array, table: Int32Array, large
 
 
 @njit(cache=True, nogil=True)
-def meet_linked(cells: Int32Array, how: Comparing, rows: Int64Array, following: Int32Array, alive: BoolArray, pages: Pages) -> Pages:
+def meet_linked(
+    cells: Int32Array, how: Comparing, rows: Int64Array, following: Int32Array, alive: BoolArray, pages: Pages
+) -> Pages:
     """See the pairs of rows with the living rows before them that are linked to them. Returns the ledger, maybe
     longer.
 
@@ -114,7 +118,9 @@ def meet_linked(cells: Int32Array, how: Comparing, rows: Int64Array, following: 
 
 
 @njit(cache=True, nogil=True)
-def _linked(rows: Int64Array, following: Int32Array, alive: BoolArray, begin: Int64Array, s_rows: Int64Array, t_rows: Int64Array) -> int:
+def _linked(
+    rows: Int64Array, following: Int32Array, alive: BoolArray, begin: Int64Array, s_rows: Int64Array, t_rows: Int64Array
+) -> int:
     """List pairs of rows with the living rows linked to them, as many as fit, and count them.
 
     ``rows``: ``int64[n]``. ``following``: ``int32[rows]``. ``alive``: ``bool[rows]``. ``begin``: ``int64[2]``,
@@ -265,7 +271,9 @@ def _living(row: np.int64, same: Int32Array, alive: BoolArray) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def _breaks(cells: Int32Array, s: int, t: int, left: Int64Array, right: Int64Array, accepted: np.ndarray, unknown: bool) -> bool:
+def _breaks(
+    cells: Int32Array, s: int, t: int, left: Int64Array, right: Int64Array, accepted: np.ndarray, unknown: bool
+) -> bool:
     """Say whether a pair of rows breaks one of the rules.
 
     ``cells``: ``int32[rows, columns]``. ``left``, ``right``: ``int64[n]``, the columns that rules compare.
@@ -288,7 +296,14 @@ def _breaks(cells: Int32Array, s: int, t: int, left: Int64Array, right: Int64Arr
 
 @njit(cache=True, nogil=True)
 def meet_kinds(
-    cells: Int32Array, how: Comparing, rows: Int64Array, kinds: Any, groups: Any, alive: BoolArray, rules: Any, pages: Pages
+    cells: Int32Array,
+    how: Comparing,
+    rows: Int64Array,
+    kinds: Any,
+    groups: Any,
+    alive: BoolArray,
+    rules: Any,
+    pages: Pages,
 ) -> Pages:
     """See rows with one living row of every kind in their group, if these pairs, in either direction, break one of
     the ``rules``.
@@ -336,7 +351,9 @@ def _of_kinds(
             t = _living(np.int64(same[s]), same, alive)
             if t < 0:
                 first = np.int64(table[_find_group(cells, s, columns, table)]) - 1
-            elif _breaks(cells, s, t, left, right, accepted, unknown) or _breaks(cells, t, s, left, right, accepted, unknown):
+            elif _breaks(cells, s, t, left, right, accepted, unknown) or _breaks(
+                cells, t, s, left, right, accepted, unknown
+            ):
                 s_rows[n], t_rows[n] = s, t
                 n += 1
         while first >= 0 and n < len(s_rows):
@@ -344,7 +361,8 @@ def _of_kinds(
             if not alive[t]:
                 t = _living(np.int64(kind_table[_find_group(cells, t, kind_columns, kind_table)]) - 1, same, alive)
             if (t >= 0 and t != s) and (
-                _breaks(cells, s, t, left, right, accepted, unknown) or _breaks(cells, t, s, left, right, accepted, unknown)
+                _breaks(cells, s, t, left, right, accepted, unknown)
+                or _breaks(cells, t, s, left, right, accepted, unknown)
             ):
                 s_rows[n], t_rows[n] = s, t
                 n += 1
@@ -358,7 +376,13 @@ def _of_kinds(
 
 @njit(cache=True, nogil=True)
 def earlier(
-    cells: Int32Array, columns: Int64Array, rows: Int64Array, following: Int32Array, alive: BoolArray, begin: Int64Array, out: np.ndarray
+    cells: Int32Array,
+    columns: Int64Array,
+    rows: Int64Array,
+    following: Int32Array,
+    alive: BoolArray,
+    begin: Int64Array,
+    out: np.ndarray,
 ) -> int:
     """List pairs of rows with living rows linked to them that agree on ``columns`` as well, as many as fit, and
     count them.

@@ -9,7 +9,9 @@ from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def _search(data: Uint8Array, bounds: IntArray, wanted: Uint8Array, wanted_bounds: IntArray, found: Int64Array, there: BoolArray) -> None:
+def _search(
+    data: Uint8Array, bounds: IntArray, wanted: Uint8Array, wanted_bounds: IntArray, found: Int64Array, there: BoolArray
+) -> None:
     """Find for each wanted text the first of the sorted texts that is not below it, and whether it is equal.
 
     ``data``: ``uint8[bytes]`` and ``bounds``: ``int32`` or ``int64[texts + 1]``, sorted and distinct. ``wanted``
@@ -38,7 +40,9 @@ def _search(data: Uint8Array, bounds: IntArray, wanted: Uint8Array, wanted_bound
         found[i] = low
 
 
-def search_texts(data: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, wanted_bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def search_texts(
+    data: np.ndarray, bounds: np.ndarray, wanted: np.ndarray, wanted_bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Where each wanted text stands among sorted, distinct ones, by bytes, and whether it is there. ``O(m log n)``.
 
     Texts are given as Arrow's data and offsets.

@@ -19,7 +19,9 @@ _PLACES[(np.uint64(1) << np.arange(64, dtype=np.uint64)) * _DE_BRUIJN >> np.uint
 
 
 @njit(cache=True, nogil=True)
-def cut_below(s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int32Array, group: int, place: int, limit: int) -> Any:
+def cut_below(
+    s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int32Array, group: int, place: int, limit: int
+) -> Any:
     """Pair the ``s`` of equal or neighbouring values with the ``t`` above them: hash-sort-merge (FACET section 5.3)
     on sorted sides.
 
@@ -56,7 +58,9 @@ def cut_below(s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int3
 
 
 @njit(cache=True, nogil=True)
-def cut_unequal(s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int32Array, group: int, place: int, limit: int) -> Any:
+def cut_unequal(
+    s_starts: Int64Array, t_starts: Int64Array, a: Int32Array, b: Int32Array, group: int, place: int, limit: int
+) -> Any:
     """Pair the ``s`` of each value with the ``t`` of all others (FACET section 5.2).
 
     ``s_starts``, ``t_starts``: ``int64[groups + 1]``. ``a``: ``int32[s positions]``, ``b``: ``int32[t positions]``;
@@ -237,7 +241,13 @@ def ie_join(
 
 @njit(cache=True, nogil=True)
 def write_pairs(
-    s_rows: Int32Array, s_starts: Int64Array, t_rows: Int32Array, t_starts: Int64Array, group: int, place: int, limit: int
+    s_rows: Int32Array,
+    s_starts: Int64Array,
+    t_rows: Int32Array,
+    t_starts: Int64Array,
+    group: int,
+    place: int,
+    limit: int,
 ) -> Any:
     """Write the pairs of different rows of groups, from ``group`` and row ``place`` of its shorter side on.
 

@@ -121,7 +121,9 @@ def runs(order: Int32Array, codes: Int32Array, unknown: bool) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def arrange(rows: Int32Array, starts: Int32Array, codes: Int32Array, order: Int32Array, group: Int32Array) -> Int32Array:
+def arrange(
+    rows: Int32Array, starts: Int32Array, codes: Int32Array, order: Int32Array, group: Int32Array
+) -> Int32Array:
     """List the rows of each group in order of a column: ``int32[positions]``.
 
     ``rows``: ``int32[positions]``, ``starts``: ``int32[groups + 1]``, the partition. ``codes``: ``int32[rows of the
@@ -189,7 +191,13 @@ def unequal(rows: Int32Array, starts: Int32Array, codes: Int32Array, unknown: bo
 
 @njit(cache=True, nogil=True)
 def out_of_order(
-    rows: Int32Array, starts: Int32Array, a: Int32Array, b: Int32Array, unknown: bool, against: Int32Array, along: Int32Array
+    rows: Int32Array,
+    starts: Int32Array,
+    a: Int32Array,
+    b: Int32Array,
+    unknown: bool,
+    against: Int32Array,
+    along: Int32Array,
 ) -> Any:
     """Find pairs of rows of a group in which ``b`` runs against ``a``, and pairs in which it runs along.
 
@@ -260,7 +268,9 @@ def removed_for_equal(rows: Int32Array, starts: Int32Array, codes: Int32Array, u
 
 
 @njit(cache=True, nogil=True)
-def removed_for_order(rows: Int32Array, starts: Int32Array, a: Int32Array, b: Int32Array, sign: int, unknown: bool) -> int:
+def removed_for_order(
+    rows: Int32Array, starts: Int32Array, a: Int32Array, b: Int32Array, sign: int, unknown: bool
+) -> int:
     """Count the fewest rows without which ``b`` (times ``sign``) does not fall while ``a`` rises, in any group.
     ``O(n log n)``.
 

@@ -28,7 +28,9 @@ def likeness(codes: Int32Array, row: Int32Array, weights: Float32Array, out: Flo
 
 
 @njit(cache=True, nogil=True)
-def distinct_edges(edges: Uint64Array, starts: Int64Array, kept: Uint64Array, counts: Int32Array, ends: Int64Array) -> int:
+def distinct_edges(
+    edges: Uint64Array, starts: Int64Array, kept: Uint64Array, counts: Int32Array, ends: Int64Array
+) -> int:
     """Keep each distinct edge of each error once, and count the edges kept.
 
     ``edges``: ``uint64[edges, words]``, those of error ``e`` from ``starts[e]`` to ``starts[e + 1]``

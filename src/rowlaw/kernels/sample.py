@@ -48,14 +48,20 @@ def signatures_from(
         for c in range(len(word)):
             bits = keys[i, word[c]] >> _u64(guard[c] - 1)
             s_below, t_below = ~bits & _u64(1), ~bits >> _u64(1) & _u64(1)
-            outcome = s_below * _u64(LOWER_CODE) | t_below * _u64(HIGHER_CODE) if ordered[c] else t_below * _u64(DIFFERENT_CODE)
+            outcome = (
+                s_below * _u64(LOWER_CODE) | t_below * _u64(HIGHER_CODE)
+                if ordered[c]
+                else t_below * _u64(DIFFERENT_CODE)
+            )
             if nullable[c] and bits & _u64(NULL):
                 outcome = _u64(UNKNOWN_CODE)
             out[i, c // SLOTS] |= outcome << _u64(CODE_BITS * (c % SLOTS))
 
 
 @njit(cache=True, nogil=True)
-def note(found: Uint64Array, used: int, signatures: Uint64Array, mirror: Int64Array, swapped: BoolArray, mark: np.uint64) -> Any:
+def note(
+    found: Uint64Array, used: int, signatures: Uint64Array, mirror: Int64Array, swapped: BoolArray, mark: np.uint64
+) -> Any:
     """Add signatures and their reverses to a table, counting ``mark`` for those that are new. Returns the table and
     its entries.
 
@@ -74,7 +80,9 @@ def note(found: Uint64Array, used: int, signatures: Uint64Array, mirror: Int64Ar
 
 
 @njit(cache=True, nogil=True)
-def count_pairs(packed: Uint64Array, right: int, masks: Any, s_rows: Int32Array, t_rows: Int32Array, table: Uint64Array, used: int) -> Any:
+def count_pairs(
+    packed: Uint64Array, right: int, masks: Any, s_rows: Int32Array, t_rows: Int32Array, table: Uint64Array, used: int
+) -> Any:
     """Count the keys of given pairs of packed rows, except of a row with itself.
 
     ``packed``: ``uint64[rows, words]``; what a row brings as ``t`` begins at the word ``right``. ``masks``: three
@@ -110,7 +118,9 @@ def count_pairs(packed: Uint64Array, right: int, masks: Any, s_rows: Int32Array,
 
 
 @njit(cache=True, nogil=True)
-def sort_by(packed: Uint64Array, word: int, shift: np.uint64, mask: np.uint64, starts: Int32Array, out: Uint64Array) -> None:
+def sort_by(
+    packed: Uint64Array, word: int, shift: np.uint64, mask: np.uint64, starts: Int32Array, out: Uint64Array
+) -> None:
     """Write packed rows in order of a field, equal ones as they stood.
 
     ``packed``, ``out`` (written): ``uint64[rows, words]``. ``starts``: ``int32[values + 1]``, where each value of
@@ -136,7 +146,13 @@ def _random(seed: np.uint64, i: int, below: np.int64) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def draw(
-    field: Uint64Array, order: Int32Array, starts: Int32Array, strategy: int, rows: Int32Array, seed: np.uint64, out: Int32Array
+    field: Uint64Array,
+    order: Int32Array,
+    starts: Int32Array,
+    strategy: int,
+    rows: Int32Array,
+    seed: np.uint64,
+    out: Int32Array,
 ) -> None:
     """Draw for each of ``rows`` a random partner: 0 of equal, 1 of another, 2 of a lower, 3 of a higher value;
     itself if there is none.

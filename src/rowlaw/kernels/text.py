@@ -9,7 +9,9 @@ from rowlaw.kernels.compiling import njit
 
 
 @njit(cache=True, nogil=True)
-def _words(data: Uint8Array, starts: IntArray, lengths: IntArray, rows: Int64Array, skip: int, out: Uint64Array) -> None:
+def _words(
+    data: Uint8Array, starts: IntArray, lengths: IntArray, rows: Int64Array, skip: int, out: Uint64Array
+) -> None:
     """Write eight bytes of each text from byte ``skip`` on, as one big-endian number, with zeros after the end.
 
     ``data``: ``uint8[bytes]``. ``starts``, ``lengths``: ``int32`` or ``int64[texts]``. ``rows``: ``int64[n]``,

@@ -121,7 +121,9 @@ def note(pages: Pages, given: Uint64Array, places: Int64Array) -> Pages:
 
 
 @njit(cache=True, nogil=True)
-def _signatures(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, n: int, out: Uint64Array) -> None:
+def _signatures(
+    cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, n: int, out: Uint64Array
+) -> None:
     """Write the signatures of the first ``n`` pairs of rows.
 
     ``cells``: ``int32[rows, columns]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``out``: ``uint64[pairs,
@@ -261,7 +263,11 @@ def meet_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64A
         tile = max(tile, layout.tiles[b + 1] - layout.tiles[b])
     possible, digit = np.zeros((slots, CODES), np.bool_), np.zeros((slots, CODES), np.int64)
     all_active, all_radix, all_piece = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.int64)
-    all_less, all_greater, all_missing = np.empty(slots, np.uint16), np.empty(slots, np.uint16), np.empty(slots, np.uint16)
+    all_less, all_greater, all_missing = (
+        np.empty(slots, np.uint16),
+        np.empty(slots, np.uint16),
+        np.empty(slots, np.uint16),
+    )
     all_start = np.zeros((max(2, (slots + 7) // 8), tile), np.uint16)
     all_lanes, fixed = np.zeros_like(all_start), np.zeros(words, np.uint64)
     counts = np.zeros(most, np.uint32)
@@ -274,7 +280,9 @@ def meet_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64A
             n, total = evidence._number(possible, ordered, all_active, all_radix, digit, fixed)
             direct = total <= most
             active, radix = all_active[:n], all_radix[:n]
-            pieces, first = evidence._steps(active, radix, digit, direct, ordered, all_piece, all_less, all_greater, all_missing)
+            pieces, first = evidence._steps(
+                active, radix, digit, direct, ordered, all_piece, all_less, all_greater, all_missing
+            )
             steps = (all_piece, all_less, all_greater, all_missing, possible)
             pieces = pieces if direct else (slots + 7) // 8
             lanes, start = all_lanes[:pieces], all_start[:pieces]
@@ -285,7 +293,9 @@ def meet_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64A
                 stop = min(t1, s) if b == a else t1
                 if stop <= t0:
                     continue
-                evidence._compare(layout.narrow, layout.wide, layout.place, left, right, s, t0, stop, active, steps, start, lanes)
+                evidence._compare(
+                    layout.narrow, layout.wide, layout.place, left, right, s, t0, stop, active, steps, start, lanes
+                )
                 if direct:
                     seen = _count(lanes, stop - t0, first, counts, touched, touched_pairs, seen, s, t0)
                     continue
@@ -314,7 +324,15 @@ def meet_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64A
 
 @njit(cache=True, nogil=True)
 def _count(
-    lanes: Uint16Array, n: int, first: int, counts: Uint32Array, touched: Int32Array, pairs: Int32Array, seen: int, s: int, t0: int
+    lanes: Uint16Array,
+    n: int,
+    first: int,
+    counts: Uint32Array,
+    touched: Int32Array,
+    pairs: Int32Array,
+    seen: int,
+    s: int,
+    t0: int,
 ) -> int:
     """Raise the counters that the numbers of pairs address, and note those that were 0, with the pair. Returns how
     many are noted now.

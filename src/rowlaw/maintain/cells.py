@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def detached_slots(slots: tuple[Slot, ...], nulls: Nulls) -> Slots:
-    """Slots that are about no relation in particular: their signatures can be read and reversed, and that is all that is asked of them."""
+    """Slots that are about no relation in particular: their signatures can be read and reversed, and that is all that
+    is asked of them."""
     return Slots(cast("Relation", None), slots, nulls)
 
 
@@ -35,8 +36,9 @@ def column_slots(names: Sequence[str], nulls: Nulls, *, ordered: bool) -> Slots:
 
 
 class Cells:
-    """``matrix[row, column]``: what the slots compare. Mostly these are the labels of the table. What slots compare besides them (values
-    within a row, literals, columns on different scales) are outcomes in further columns, and then the matrix is a copy."""
+    """``matrix[row, column]``: what the slots compare. Mostly these are the labels of the table. What slots compare
+    besides them (values within a row, literals, columns on different scales) are outcomes in further columns, and then
+    the matrix is a copy."""
 
     def __init__(self, slots: Slots, table: GrowingTable) -> None:
         self.slots = slots
@@ -91,7 +93,8 @@ class Cells:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """A name for each column of the matrix: that of the table's column, or a number with ``#`` for what is computed."""
+        """A name for each column of the matrix: that of the table's column, or a number with ``#`` for what is
+        computed."""
         return (*self.names, *(f"#{i}" for i in range(self._computed)))
 
     @property
@@ -107,7 +110,8 @@ class Cells:
         return self.matrix.nbytes + self._order.nbytes
 
     def append(self, table: GrowingTable, deleted: np.ndarray | None = None) -> None:
-        """Take in the rows that have come, and labels that have changed. ``deleted`` rows will be looked at once more."""
+        """Take in the rows that have come, and labels that have changed. ``deleted`` rows will be looked at once
+        more."""
         self._label_rows = table.label_rows
         if self._copy is None:
             return
@@ -133,7 +137,8 @@ class Cells:
     def sorted_by_similarity(self, rows: np.ndarray) -> np.ndarray:
         """Rows in an order in which neighbours are alike: by the columns of fewest values first.
 
-        That of all rows is kept, and rows that came since follow in an order of their own: it makes comparing quicker, nothing else.
+        That of all rows is kept, and rows that came since follow in an order of their own: it makes comparing quicker,
+        nothing else.
         """
         if 2 * len(rows) < self.rows:
             return self._sorted(rows)
@@ -154,8 +159,8 @@ class Cells:
     def orders(self, rows: np.ndarray, seed: int = 0) -> Iterator[np.ndarray]:
         """At least two rows in one order after the other, without end, in which neighbours agree on more and more.
 
-        As :meth:`rowlaw.evidence.sample.Sampler.neighbouring`: each step sorts by one more column and keeps the order within equal values.
-        All columns have their turn before one has it again.
+        As :meth:`rowlaw.evidence.sample.Sampler.neighbouring`: each step sorts by one more column and keeps the order
+        within equal values. All columns have their turn before one has it again.
         """
         random = np.random.default_rng(seed)
         codes = [(dense(self.matrix[rows, c])[0] + 1).astype(np.uint32) for c in range(self.matrix.shape[1])]
@@ -171,7 +176,12 @@ class Cells:
         pairs = np.asarray(pairs, np.int64)
         signatures = np.empty((len(pairs), self.slots.words), np.uint64)
         kernels._signatures(
-            self.matrix, self.how, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), len(pairs), signatures
+            self.matrix,
+            self.how,
+            np.ascontiguousarray(pairs[:, 0]),
+            np.ascontiguousarray(pairs[:, 1]),
+            len(pairs),
+            signatures,
         )
         return signatures
 

@@ -1,4 +1,5 @@
-"""Indexes for two inequalities: rows in few chains, along each of which two columns both run one way (IncDC sections 5 and 6).
+"""Indexes for two inequalities: rows in few chains, along each of which two columns both run one way (IncDC sections 5
+and 6).
 
 >>> txa = np.array([3000, 1500, 3400, 1300, 0, 900, 1100])
 >>> sal = np.array([32000, 50000, 30000, 55000, 7500, 6500, 95000])
@@ -9,9 +10,10 @@
 >>> sorted(index.fetch(1400, Op.LT, 33000, Op.GT).tolist()), sorted(index.fetch(1400, Op.GT, 33000, Op.LT).tolist())
 ([3, 6], [0, 2])
 
-Chains are arrays, not linked lists: finding a place among 100,000 values takes 0.1 microseconds in an array and 0.8 in a skip list, and
-arrays are all there is. New rows go into chains of their own, which are small, and are dealt out anew with all others when they have
-become a sixteenth of them: a thousand rows cost 0.3 ms, and 13 ms every sixth time, and the rank stays near the minimum.
+Chains are arrays, not linked lists: finding a place among 100,000 values takes 0.1 microseconds in an array and 0.8 in
+a skip list, and arrays are all there is. New rows go into chains of their own, which are small, and are dealt out anew
+with all others when they have become a sixteenth of them: a thousand rows cost 0.3 ms, and 13 ms every sixth time, and
+the rank stays near the minimum.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ STRICT = (Op.LT, Op.GT)
 
 @dataclass
 class Chains:
-    """Points ``(x, y)`` that both rise along each chain, and their ``rows``. Equal points stand side by side, whatever the operators."""
+    """Points ``(x, y)`` that both rise along each chain, and their ``rows``. Equal points stand side by side, whatever
+    the operators."""
 
     x: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     y: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -54,8 +57,8 @@ class Chains:
 
     @staticmethod
     def partition(x: np.ndarray, y: np.ndarray, rows: np.ndarray, strict_x: bool, strict_y: bool) -> Chains:
-        """The fewest chains (Algorithm 3, OptIndex). The paper breaks ties of a strict ``x`` the other way, which lets equal values
-        follow each other."""
+        """The fewest chains (Algorithm 3, OptIndex). The paper breaks ties of a strict ``x`` the other way, which lets
+        equal values follow each other."""
         order = np.lexsort((-y if strict_x else y, x))
         x, y, rows = x[order], y[order], rows[order]
         first = np.ones(len(x), bool)
@@ -81,9 +84,9 @@ class Chains:
 class ChainIndex:
     """``Index(A op1, B op2)``: along a chain, a row ``t`` after a row ``s`` has ``t.A op1 s.A`` and ``t.B op2 s.B``.
 
-    Rows with equal values in both columns stand side by side in a chain (the paper keeps them apart, in ``Equ``). An index for any two
-    operators serves any others: strict ones, weak ones, and those that run the other way (section 6.2); and values of other columns
-    (Fetch+, section 5.3).
+    Rows with equal values in both columns stand side by side in a chain (the paper keeps them apart, in ``Equ``). An
+    index for any two operators serves any others: strict ones, weak ones, and those that run the other way (section
+    6.2); and values of other columns (Fetch+, section 5.3).
     """
 
     def __init__(self, first: Op, second: Op) -> None:
@@ -105,12 +108,16 @@ class ChainIndex:
     def chains(self) -> list[list[int]]:
         """The rows of each chain."""
         return [
-            part.rows[a:b].tolist() for part in (self.main, self.recent) for a, b in zip(part.starts[:-1], part.starts[1:], strict=True)
+            part.rows[a:b].tolist()
+            for part in (self.main, self.recent)
+            for a, b in zip(part.starts[:-1], part.starts[1:], strict=True)
         ]
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for part in (self.main, self.recent) for array in (part.x, part.y, part.rows, part.starts))
+        return sum(
+            array.nbytes for part in (self.main, self.recent) for array in (part.x, part.y, part.rows, part.starts)
+        )
 
     def build(self, first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> None:
         """Take in rows, given by their values in both columns (labels, which never move)."""
@@ -152,20 +159,25 @@ class ChainIndex:
         return int(chain) if chain >= 0 else None
 
     def fetch(self, first: int, first_op: Op, second: int, second_op: Op) -> np.ndarray:
-        """The rows ``t`` with ``t.A first_op first`` and ``t.B second_op second``. ``O(k log n)`` besides what is found."""
+        """The rows ``t`` with ``t.A first_op first`` and ``t.B second_op second``. ``O(k log n)`` besides what is
+        found."""
         return self.fetch_many(np.array([[first, second]], np.int64), first_op, second_op)[:, 1]
 
     def fetch_many(self, points: np.ndarray, first_op: Op, second_op: Op) -> np.ndarray:
         """The same for many points: pairs of the number of a point and a row."""
         turned = np.ascontiguousarray(np.asarray(points, np.int64) * self._turned)
-        above = np.array([(op in ASCENDING) == (turn > 0) for op, turn in zip((first_op, second_op), self._turned, strict=True)])
+        above = np.array(
+            [(op in ASCENDING) == (turn > 0) for op, turn in zip((first_op, second_op), self._turned, strict=True)]
+        )
         weak = np.array([op not in STRICT for op in (first_op, second_op)])
         blocks = []
         for part in (self.main, self.recent):
             begin, block_size = np.zeros(2, np.int64), max(BATCH, int(np.diff(part.starts).max(initial=0)))
             while begin[0] < len(turned):
                 out = np.empty((block_size, 2), np.int64)
-                blocks.append(out[: kernels.fetch(part.x, part.y, part.rows, part.starts, turned, above, weak, begin, out)])
+                blocks.append(
+                    out[: kernels.fetch(part.x, part.y, part.rows, part.starts, turned, above, weak, begin, out)]
+                )
         return np.concatenate(blocks) if blocks else np.zeros((0, 2), np.int64)
 
     def save(self, writer: Writer) -> None:

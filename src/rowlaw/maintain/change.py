@@ -20,9 +20,11 @@ SHOWN = 10  # rules of each kind of event in a repr
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What a batch did to a chosen rule: the exact count of its violations now, how many came and went, and some of them.
+    """What a batch did to a chosen rule: the exact count of its violations now, how many came and went, and some of
+    them.
 
-    ``new_clashes`` and ``resolved_clashes`` are pairs of rows with their values, up to ten of each; for a rule about single rows one row.
+    ``new_clashes`` and ``resolved_clashes`` are pairs of rows with their values, up to ten of each; for a rule about
+    single rows one row.
     """
 
     id: str
@@ -35,7 +37,8 @@ class RuleChange:
 
     def __str__(self) -> str:
         return (
-            f"{self.id}: {self.violations:,} violation{'' if self.violations == 1 else 's'} (+{self.new:,} -{self.resolved:,}): {self.rule}"
+            f"{self.id}: {self.violations:,} violation{'' if self.violations == 1 else 's'} (+{self.new:,} "
+            f"-{self.resolved:,}): {self.rule}"
         )
 
     def lines(self) -> Iterator[str]:
@@ -43,7 +46,9 @@ class RuleChange:
         yield str(self)
         for word, clashes in (("new", self.new_clashes), ("resolved", self.resolved_clashes)):
             for row, values in zip("st", clashes[0] if clashes else (), strict=False):
-                yield f"    {word} {row}: " + ", ".join(f"{name} {'null' if v is None else v}" for name, v in values.items())
+                yield f"    {word} {row}: " + ", ".join(
+                    f"{name} {'null' if v is None else v}" for name, v in values.items()
+                )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -58,7 +63,8 @@ class RuleChange:
 
 
 def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], table: GrowingTable) -> list[RuleChange]:
-    """What a batch did to chosen rules, with the values of the rows that clash. ``evolution`` is None where the batch had no rows."""
+    """What a batch did to chosen rules, with the values of the rows that clash. ``evolution`` is None where the batch
+    had no rows."""
     if evolution is None:
         return [RuleChange(named.id, named.rule, counts[named.id], 0, 0) for named in rules]
     changes = []
@@ -78,9 +84,10 @@ def rule_changes(evolution: Any, rules: RuleSet, counts: Mapping[str, int], tabl
 class Change:
     """The rules that a batch brought and took, and how many there are now.
 
-    ``events`` say which rows show why. ``repeated``: the batch had been applied before, and nothing was done. ``quarantined``: rows that
-    were not taken in because they break a rule of the guard. ``chosen``: what it did to each rule of a state that keeps chosen rules.
-    ``counters``: rules that were proposed (``candidates``), those that all rows had to prove (``validations``), and pairs of rows compared.
+    ``events`` say which rows show why. ``repeated``: the batch had been applied before, and nothing was done.
+    ``quarantined``: rows that were not taken in because they break a rule of the guard. ``chosen``: what it did to each
+    rule of a state that keeps chosen rules. ``counters``: rules that were proposed (``candidates``), those that all
+    rows had to prove (``validations``), and pairs of rows compared.
     """
 
     inserted: int
@@ -119,7 +126,11 @@ class Change:
         """One line."""
         if self.repeated:
             return f"batch {self.batch_id}: applied before, nothing changed"
-        held = f", {self.quarantined.num_rows:,} quarantined" if self.quarantined is not None and self.quarantined.num_rows else ""
+        held = (
+            f", {self.quarantined.num_rows:,} quarantined"
+            if self.quarantined is not None and self.quarantined.num_rows
+            else ""
+        )
         name = f"batch {self.batch}" + (f" ({self.batch_id})" if self.batch_id is not None else "")
         rows = f"+{self.inserted:,} -{self.deleted:,} rows{held}"
         if self.chosen:

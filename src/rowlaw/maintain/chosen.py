@@ -1,8 +1,8 @@
 """Chosen rules: the exact count of violations of each, after every batch. No complete set of rules is searched.
 
-Each denial constraint about pairs of rows has its own folded table (:mod:`rowlaw.kernels.folded`). So a batch costs what its rows cost,
-whatever the size of the table, where the rule has an equality or its columns have few distinct combinations of values. Where neither
-is so, the engine counts all rows again.
+Each denial constraint about pairs of rows has its own folded table (:mod:`rowlaw.kernels.folded`). So a batch costs
+what its rows cost, whatever the size of the table, where the rule has an equality or its columns have few distinct
+combinations of values. Where neither is so, the engine counts all rows again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ Pair = tuple[int, int]
 
 @dataclass
 class Counts:
-    """What a batch did to a rule: its violations now, those that came and went, and some of them as pairs of rows ``(s, t)``."""
+    """What a batch did to a rule: its violations now, those that came and went, and some of them as pairs of rows ``(s,
+    t)``."""
 
     violations: int
     new: int = 0
@@ -178,7 +179,9 @@ class CountedDenial:
         before = self.violations
         alive = np.asarray(table.alive).copy()
         alive[came] = False
-        stayed = LocalEngine(table.relation(np.flatnonzero(alive).astype(np.int32)), self.nulls).counts([self.denial])[0]
+        stayed = LocalEngine(table.relation(np.flatnonzero(alive).astype(np.int32)), self.nulls).counts([self.denial])[
+            0
+        ]
         self.violations = LocalEngine(table.relation(), self.nulls).counts([self.denial])[0]
         return Counts(self.violations, self.violations - stayed, before - stayed)
 
@@ -254,7 +257,9 @@ class ChosenRules:
         self._table: GrowingTable | None = None
 
     @classmethod
-    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None) -> Self:
+    def create(
+        cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None
+    ) -> Self:
         """Count the violations of the table as it is."""
         assert options.rules is not None
         limit = deadline or Deadline()
@@ -278,7 +283,10 @@ class ChosenRules:
     @property
     def counts(self) -> dict[str, int]:
         """The exact count of violations of each rule."""
-        return {named.id: sum(d.violations for d in denials) for named, denials in zip(self.rules, self.denials, strict=True)}
+        return {
+            named.id: sum(d.violations for d in denials)
+            for named, denials in zip(self.rules, self.denials, strict=True)
+        }
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Evolved:
         """Follow a batch that the table has taken in."""
@@ -306,9 +314,12 @@ class ChosenRules:
         table = self._table
         assert table is not None
         facts = [
-            [counted.save(writer.under(f"{i}-{j}"), table) for j, counted in enumerate(denials)] for i, denials in enumerate(self.denials)
+            [counted.save(writer.under(f"{i}-{j}"), table) for j, counted in enumerate(denials)]
+            for i, denials in enumerate(self.denials)
         ]
-        writer.json("chosen", {"rules": [_written(named) for named in self.rules], "nulls": self.rules.nulls, "denials": facts})
+        writer.json(
+            "chosen", {"rules": [_written(named) for named in self.rules], "nulls": self.rules.nulls, "denials": facts}
+        )
 
     @classmethod
     def load(cls, reader: Reader, table: GrowingTable) -> Self:
@@ -338,7 +349,12 @@ def _empty(width: int, tuples: int) -> Folded:
     """A folded table with room for so many tuples and some more."""
     capacity = tuples + spare(tuples)
     slots = 1 << (LOADED * capacity).bit_length()
-    shapes: dict[str, tuple[int, ...]] = {"tuples": (capacity, width), "weights": (capacity,), "rows": (capacity,), "table": (slots,)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "tuples": (capacity, width),
+        "weights": (capacity,),
+        "rows": (capacity,),
+        "table": (slots,),
+    }
     shapes |= {"s_table": (slots,), "s_next": (capacity,), "t_table": (slots,), "t_next": (capacity,)}
     return Folded(**{name: np.zeros(shape, np.int32) for name, shape in shapes.items()}, used=np.zeros(1, np.int64))
 

@@ -1,9 +1,10 @@
 """Denial constraints that follow a table: the conversation of discovery, continued after each batch.
 
-*Inserts* (IncDC section 8): only pairs with a new row can break a rule. The prover finds those that may, their signatures become
-evidence, and new evidence refines the search where it stands. *Deletes*, which the paper leaves open: a rule that holds goes on holding,
-but a shorter or weaker one may hold now. Evidence that no living pair shows any more is dropped, the search proposes what the rest
-allows, and each proposal is proven or refuted by all rows; what refutes it is evidence again.
+*Inserts* (IncDC section 8): only pairs with a new row can break a rule. The prover finds those that may, their
+signatures become evidence, and new evidence refines the search where it stands. *Deletes*, which the paper leaves open:
+a rule that holds goes on holding, but a shorter or weaker one may hold now. Evidence that no living pair shows any more
+is dropped, the search proposes what the rest allows, and each proposal is proven or refuted by all rows; what refutes
+it is evidence again.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Changed:
 
 @dataclass
 class MaintainedDenials:
-    """All minimal denial constraints of a table, as sets of atoms (``sets``: one of each two that exchange ``s`` and ``t``).
+    """All minimal denial constraints of a table, as sets of atoms (``sets``: one of each two that exchange ``s`` and
+    ``t``).
 
     ``edges[k]`` is the edge of signature k of the ledger.
     """
@@ -98,16 +100,21 @@ class MaintainedDenials:
         progress: Progress | None = None,
         deadline: Deadline | None = None,
     ) -> tuple[MaintainedDenials, Denials]:
-        """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do not; else as is
-        cheaper."""
+        """Discover the rules of a table and what is needed to keep them current. ``counted``: count all pairs, or do
+        not; else as is cheaper."""
         engine, limit = RecordingEngine(table.relation(), nulls), deadline or Deadline()
         discovered = discover_denials(engine, space, error=error, progress=progress, deadline=limit)
         check_complete(limit, discovered.partial)
         atoms = Atoms(
-            detached_slots(discovered.atoms.slots.slots, nulls), discovered.atoms.predicates, discovered.atoms.slot, discovered.atoms.weak
+            detached_slots(discovered.atoms.slots.slots, nulls),
+            discovered.atoms.predicates,
+            discovered.atoms.slot,
+            discovered.atoms.weak,
         )
         cells = Cells(atoms.slots, table)
-        made = MaintainedDenials(space, atoms, cells, Ledger(atoms.slots.words, counted=True), discovered.sets, error, table.living)
+        made = MaintainedDenials(
+            space, atoms, cells, Ledger(atoms.slots.words, counted=True), discovered.sets, error, table.living
+        )
         made._counting_forced = counted
         if counted is None:
             counted = error > 0 or made._counting_pays(table)
@@ -130,11 +137,14 @@ class MaintainedDenials:
             return True
         rows = max(1, living // ONE_IN)
         seconds = rows * living * PLAIN_PAIR / cores()
-        return seconds < MAX_SECONDS and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
+        return (
+            seconds < MAX_SECONDS
+            and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
+        )
 
     def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray, pairs: np.ndarray) -> None:
-        """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules but those that
-        hold. ``pairs`` of rows are known to show some of them."""
+        """Keep witnesses of signatures that are known to be true, and of as many others as it takes to refute all rules
+        but those that hold. ``pairs`` of rows are known to show some of them."""
         slots, alive = self.atoms.slots, np.asarray(table.alive)
         self.ledger = self.prover.ledger = Ledger(slots.words, counted=False)
         self.edges = self.atoms.edges(self.ledger.signatures)
@@ -158,7 +168,9 @@ class MaintainedDenials:
         alive = np.asarray(table.alive)
         stayed = table.living - len(inserted)
         if min(stayed, stayed + len(deleted), table.living) < 2:  # no pairs, and nothing to go by
-            fresh, _ = MaintainedDenials.create(table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._counting_forced)
+            fresh, _ = MaintainedDenials.create(
+                table, self.space, self.atoms.slots.nulls, error=self.error, counted=self._counting_forced
+            )
             self.atoms, self.cells, self.ledger, self.sets = fresh.atoms, fresh.cells, fresh.ledger, fresh.sets
             self.edges, self.prover, self.judged_at = fresh.edges, fresh.prover, fresh.judged_at
             return self._changed(before, _NOTHING, _NOTHING)
@@ -225,7 +237,8 @@ class MaintainedDenials:
         return self.edges[gone], before[gone]
 
     def _search_and_validate(self, table: GrowingTable, alive: np.ndarray) -> None:
-        """Search, and have what it proposes, besides the rules there are, proven or refuted by all rows, until nothing is refuted."""
+        """Search, and have what it proposes, besides the rules there are, proven or refuted by all rows, until nothing
+        is refuted."""
         proof, proven = Proof(), [self.sets]
         self._search()
         while True:
@@ -302,7 +315,10 @@ class MaintainedDenials:
         new, old = distinct(self.edges[fresh]), self.edges[: len(held_before)][held_before]
         most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
         some = np.ascontiguousarray(self.sets[::ONE_SET_IN])  # which tell well enough which of the two it is to be
-        if len(self.sets) > most and ONE_SET_IN * np.count_nonzero(extend.missing(new, 0, some, most, NEVER.flag)) > most:
+        if (
+            len(self.sets) > most
+            and ONE_SET_IN * np.count_nonzero(extend.missing(new, 0, some, most, NEVER.flag)) > most
+        ):
             self._search()
         else:
             self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
@@ -329,7 +345,9 @@ class MaintainedDenials:
 
     # What changed
 
-    def _changed(self, before: np.ndarray, gone: tuple[np.ndarray, np.ndarray], came: tuple[np.ndarray, np.ndarray]) -> Changed:
+    def _changed(
+        self, before: np.ndarray, gone: tuple[np.ndarray, np.ndarray], came: tuple[np.ndarray, np.ndarray]
+    ) -> Changed:
         after = self.chosen
         removed, added = without(before, after), without(after, before)
         removed_pairs, added_pairs = (np.full((len(s), 2), -1, np.int32) for s in (removed, added))
@@ -364,7 +382,13 @@ class MaintainedDenials:
         atoms = Atoms.of(cast("Relation", None), space, facts["nulls"])
         ledger = Ledger.of_arrays(lambda name: reader.array(f"ledger-{name}"), counted=facts["counted"])
         made = MaintainedDenials(
-            space, atoms, Cells(atoms.slots, table), ledger, reader.array("sets").copy(), facts["error"], facts["judged_at"]
+            space,
+            atoms,
+            Cells(atoms.slots, table),
+            ledger,
+            reader.array("sets").copy(),
+            facts["error"],
+            facts["judged_at"],
         )
         made._counting_forced = facts["wanted"]
         made.prover.load(reader.under("indexes"))
@@ -392,7 +416,9 @@ class MaintainedDenials:
 _NOTHING = (np.zeros((0, 1), np.uint64), np.zeros((0, 2), np.int32))
 
 
-def _assign_witnesses(pairs: np.ndarray, sets: np.ndarray, evidence: tuple[np.ndarray, np.ndarray], wanted: int) -> None:
+def _assign_witnesses(
+    pairs: np.ndarray, sets: np.ndarray, evidence: tuple[np.ndarray, np.ndarray], wanted: int
+) -> None:
     """Gives sets that have no pair yet one whose edge they hit as often as is ``wanted``."""
     edges, shown = (part[evidence[1][:, 0] >= 0] for part in evidence)
     todo = np.flatnonzero(pairs[:, 0] < 0)

@@ -1,8 +1,9 @@
 """Functional dependencies and order compatibilities that follow a table: the same conversation over difference sets.
 
-Each *target* (a column to be determined, two columns to be in order) asks for the minimal sets of columns that hit all its edges; see
-:mod:`rowlaw.evidence.differences` for what these are. What pairs say is kept in a ledger for all targets together, with witnesses; new
-rows are looked up by the prover, as for denial constraints, and what deletes make possible is validated by context.
+Each *target* (a column to be determined, two columns to be in order) asks for the minimal sets of columns that hit all
+its edges; see :mod:`rowlaw.evidence.differences` for what these are. What pairs say is kept in a ledger for all targets
+together, with witnesses; new rows are looked up by the prover, as for denial constraints, and what deletes make
+possible is validated by context.
 """
 
 from __future__ import annotations
@@ -45,13 +46,16 @@ Name = tuple[Target, bytes]
 class MaintainedDependencies:
     """The minimal functional dependencies and order compatibilities of a table that changes."""
 
-    def __init__(self, kinds: Iterable[Kind], cells: Cells, ledger: Ledger, sides: Collection[str] | None = None) -> None:
+    def __init__(
+        self, kinds: Iterable[Kind], cells: Cells, ledger: Ledger, sides: Collection[str] | None = None
+    ) -> None:
         """``sides``: the columns that may be a side of an order compatibility; all if not given."""
         self.kinds = frozenset(kinds) & {"fd", "od"}
         self.sides = sides
         self.cells, self.ledger = cells, ledger
         self.prover = Prover(cells, ledger)
-        self.candidates = self.validations = 0  # laws that were proposed during the last batch, and those that all rows had to prove
+        # laws that were proposed during the last batch, and those that all rows had to prove
+        self.candidates = self.validations = 0
         self.names = cells.names
         self._goals = Goals(self.names, self.kinds, Deadline(), sides)
         self.goals, self.words = (*self._goals.first, *self._goals.second), self._goals.words
@@ -92,20 +96,24 @@ class MaintainedDependencies:
         return laws
 
     def _listed(self) -> list[tuple[Goal, np.ndarray]]:
-        """The sets of each goal that say something: an order in a context that determines a side goes without saying (HyOD section III)."""
+        """The sets of each goal that say something: an order in a context that determines a side goes without saying
+        (HyOD section III)."""
         determining = {goal.target.left: goal.sets for goal in self.goals if goal.target.right < 0}
         listed = []
         for goal in self.goals:
             sets = goal.sets
             if goal.target.right >= 0 and len(sets):
-                sets = sets[~holds_any(sets, np.concatenate((determining[goal.target.left], determining[goal.target.right])))]
+                sets = sets[
+                    ~holds_any(sets, np.concatenate((determining[goal.target.left], determining[goal.target.right])))
+                ]
             listed.append((goal, sets))
         return listed
 
     # Batches
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> dict[Rule, Witness]:
-        """Follow a batch that the table has taken in; for laws that came or went a pair of rows that shows why, if there is one."""
+        """Follow a batch that the table has taken in; for laws that came or went a pair of rows that shows why, if
+        there is one."""
         before = self._laws()
         self.candidates = self.validations = self.ledger.compared = 0
         alive = np.asarray(table.alive)
@@ -123,7 +131,9 @@ class MaintainedDependencies:
         evidence = [(came, self.ledger.witness_pairs(came)), (gone, shown[gone])]
         witnesses: dict[Rule, Witness] = {}
         witnesses |= {law: self._witness(name, evidence, (0, 1)) for name, law in before.items() if name not in after}
-        return witnesses | {law: self._witness(name, evidence, (1, 0)) for name, law in after.items() if name not in before}
+        return witnesses | {
+            law: self._witness(name, evidence, (1, 0)) for name, law in after.items() if name not in before
+        }
 
     def _insert(self, table: GrowingTable, alive: np.ndarray, inserted: np.ndarray) -> np.ndarray:
         """The places of signatures that came with new rows."""
@@ -207,7 +217,9 @@ class MaintainedDependencies:
             new = new[missed] if len(new) else new
             if len(new):
                 graph = Hypergraph(np.concatenate((goal.edges, new)), len(self.names))
-                goal.sets = (refine(graph, goal.sets, len(goal.edges)) if len(goal.edges) else minimal_hitting_sets(graph)).all
+                goal.sets = (
+                    refine(graph, goal.sets, len(goal.edges)) if len(goal.edges) else minimal_hitting_sets(graph)
+                ).all
                 goal.edges = minimal_edges(graph.edges)
 
     def _difference_words(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +254,8 @@ class MaintainedDependencies:
         return ops
 
     def _witness(self, name: Name, evidence: Sequence[tuple[np.ndarray, np.ndarray]], wanted: Sequence[int]) -> Witness:
-        """A pair whose edge a set hits as often as is wanted: never, so it breaks the law; or once, so a smaller set would not do."""
+        """A pair whose edge a set hits as often as is wanted: never, so it breaks the law; or once, so a smaller set
+        would not do."""
         target, members = name
         chosen = np.frombuffer(members, np.uint64)
         for (places, pairs), often in zip(evidence, wanted, strict=True):
@@ -277,11 +290,22 @@ class MaintainedDependencies:
     def save(self, writer: Writer) -> None:
         """Write laws, evidence and indexes."""
         slots = self.cells.slots
-        facts = {"kinds": sorted(self.kinds), "columns": self.names, "nulls": slots.nulls, "ordered": bool(slots.ordered.all())}
+        facts = {
+            "kinds": sorted(self.kinds),
+            "columns": self.names,
+            "nulls": slots.nulls,
+            "ordered": bool(slots.ordered.all()),
+        }
         writer.json("facts", {**facts, "sides": None if self.sides is None else list(self.sides)})
-        writer.array("sets", np.concatenate([goal.sets for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
+        writer.array(
+            "sets",
+            np.concatenate([goal.sets for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64),
+        )
         writer.array("numbers", np.array([len(goal.sets) for goal in self.goals], np.int64))
-        writer.array("edges", np.concatenate([goal.edges for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64))
+        writer.array(
+            "edges",
+            np.concatenate([goal.edges for goal in self.goals]) if self.goals else np.zeros((0, self.words), np.uint64),
+        )
         writer.array("edge-numbers", np.array([len(goal.edges) for goal in self.goals], np.int64))
         self.prover.save(writer.under("indexes"))
         for name, array in self.ledger.arrays().items():
@@ -311,7 +335,8 @@ class MaintainedDependencies:
 
 
 class ToleratedDependencies:
-    """Dependencies that hold but for a share of the rows. That share depends on all rows, so they are discovered again after each batch."""
+    """Dependencies that hold but for a share of the rows. That share depends on all rows, so they are discovered again
+    after each batch."""
 
     candidates = validations = pairs = nbytes = 0
 
@@ -323,14 +348,21 @@ class ToleratedDependencies:
     def create(table: GrowingTable, options: UpkeepOptions) -> ToleratedDependencies:
         """Discover the dependencies of the table as it is."""
         kinds = [kind for kind in options.kinds if kind != "dc"]
-        settings = {"kinds": kinds, "error": options.error, "order_strings": options.space.order_strings, "nulls": options.nulls}
+        settings = {
+            "kinds": kinds,
+            "error": options.error,
+            "order_strings": options.space.order_strings,
+            "nulls": options.nulls,
+        }
         made = ToleratedDependencies(settings, ())
         made._discover(table)
         return made
 
     def _discover(self, table: GrowingTable) -> None:
         settings = dict(self.settings)
-        discovered = discover_dependencies(LocalEngine(table.relation(), settings.pop("nulls")), settings.pop("kinds"), **settings)
+        discovered = discover_dependencies(
+            LocalEngine(table.relation(), settings.pop("nulls")), settings.pop("kinds"), **settings
+        )
         check_complete(Deadline(), discovered.partial)
         self.rules = discovered.rules
 
@@ -349,7 +381,9 @@ class ToleratedDependencies:
     @staticmethod
     def load(reader: Reader, table: GrowingTable) -> ToleratedDependencies:  # noqa: ARG004 (as all parts)
         saved = reader.json("rules")
-        return ToleratedDependencies(saved["settings"], [cast("Dependency", Terms().read(packed)) for packed in saved["rules"]])
+        return ToleratedDependencies(
+            saved["settings"], [cast("Dependency", Terms().read(packed)) for packed in saved["rules"]]
+        )
 
     def _check(self, alive: np.ndarray) -> None:
         """There is nothing beside the rules that could disagree with them."""

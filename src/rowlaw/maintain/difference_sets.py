@@ -1,7 +1,9 @@
-"""Difference sets of pairs of living rows: the columns in which two rows do not agree, each set with a pair of rows that has it.
+"""Difference sets of pairs of living rows: the columns in which two rows do not agree, each set with a pair of rows
+that has it.
 
-Uniques are the minimal sets of columns that hit all difference sets (see :mod:`rowlaw.evidence.differences`), so only minimal difference
-sets matter. Others are kept as long as there is room: when the pair of a minimal one is deleted, they are what uniques have to hit next.
+Uniques are the minimal sets of columns that hit all difference sets (see :mod:`rowlaw.evidence.differences`), so only
+minimal difference sets matter. Others are kept as long as there is room: when the pair of a minimal one is deleted,
+they are what uniques have to hit next.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ EVERY = 1 << 62  # more comparisons than there can be
 
 
 class DifferenceSets:
-    """``sets``: ``uint64[sets, words]``, distinct, those of fewest columns first; ``pairs``: ``int32[sets, 2]``, a pair of rows of each."""
+    """``sets``: ``uint64[sets, words]``, distinct, those of fewest columns first; ``pairs``: ``int32[sets, 2]``, a pair
+    of rows of each."""
 
     def __init__(self, cells: Cells, sets: np.ndarray, pairs: np.ndarray) -> None:
         self.cells, self.sets, self.pairs = cells, sets, pairs
@@ -73,7 +76,8 @@ class DifferenceSets:
             self.sets, self.pairs = self.sets[keep], self.pairs[keep]
 
     def drop_deleted(self, alive: np.ndarray) -> list[tuple[np.ndarray, list[int]]]:
-        """Give up the sets whose pair is not alive any more; those of them that were minimal, with the deleted rows of their pairs."""
+        """Give up the sets whose pair is not alive any more; those of them that were minimal, with the deleted rows of
+        their pairs."""
         dead = ~alive[self.pairs].all(axis=1)
         if not dead.any():
             return []
@@ -98,7 +102,9 @@ class DifferenceSets:
         """Assert that every set is that of its pair, which is alive."""
         assert alive[self.pairs].all()
         differences = np.zeros_like(self.sets)
-        kernels.differences(self.cells.matrix, self._columns, self.cells.slots.unknown, self.pairs.astype(np.int64), differences)
+        kernels.differences(
+            self.cells.matrix, self._columns, self.cells.slots.unknown, self.pairs.astype(np.int64), differences
+        )
         assert np.array_equal(differences, self.sets)
         assert (np.diff(_sizes(self.sets)) >= 0).all()
 

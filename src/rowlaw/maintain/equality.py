@@ -1,7 +1,8 @@
-"""Indexes of rows by values: which rows that came before agree with a row on some columns (IncDC section 7, equality indexes).
+"""Indexes of rows by values: which rows that came before agree with a row on some columns (IncDC section 7, equality
+indexes).
 
-Beyond the paper: an index may be of several columns, and a :class:`TupleIndex` finds one row of each *kind*, which is enough to know
-whether a rule that speaks of nothing else is broken.
+Beyond the paper: an index may be of several columns, and a :class:`TupleIndex` finds one row of each *kind*, which is
+enough to know whether a rule that speaks of nothing else is broken.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ _FIRST = 256  # places of a new table
 
 
 class EqualityIndex:
-    """Rows linked by equal values in some columns, the latest first. Taking in a row and finding its group take constant time.
+    """Rows linked by equal values in some columns, the latest first. Taking in a row and finding its group take
+    constant time.
 
-    With ``unknown`` nulls a row that has one in these columns agrees with nothing and is left out. Rows that are gone stay linked until
-    the table is compacted; who walks along the links asks whether a row is alive.
+    With ``unknown`` nulls a row that has one in these columns agrees with nothing and is left out. Rows that are gone
+    stay linked until the table is compacted; who walks along the links asks whether a row is alive.
     """
 
     def __init__(self, cells: Cells, columns: Sequence[str], *, unknown: bool) -> None:
@@ -81,17 +83,23 @@ class EqualityIndex:
             larger = np.zeros(1 << needed.bit_length(), np.int32)
             kernels.move_groups(cells.matrix, self.columns, self.table, larger)
             self.table, self.saved = larger, None
-        self.groups += kernels.link(cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._buffer)
+        self.groups += kernels.link(
+            cells.matrix, self.columns, np.asarray(rows, np.int64), self.unknown, self.table, self._buffer
+        )
 
     def sorted_by_similarity(self, cells: Cells, rows: np.ndarray) -> np.ndarray:
         """Rows in an order in which those of one group are near each other: what they meet is then at hand."""
         rows = np.asarray(rows, np.int64)
-        return rows[np.argsort(cells.matrix[rows, self.columns[0]])] if len(self.columns) and len(rows) > SORTED else rows
+        return (
+            rows[np.argsort(cells.matrix[rows, self.columns[0]])] if len(self.columns) and len(rows) > SORTED else rows
+        )
 
     def compare(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         """See each of ``rows`` with all living rows that came before it and agree with it."""
         rows = self.sorted_by_similarity(cells, rows)
-        ledger.replace_pages(cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages))
+        ledger.replace_pages(
+            cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages)
+        )
 
     def compare_groups(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
         """See all pairs of living rows that agree."""
@@ -103,7 +111,8 @@ class EqualityIndex:
         ledger.merge(near, rows, cells.slots)
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:
-        """Every invariant: the links of living rows lead through all earlier living rows of equal values, and no others."""
+        """Every invariant: the links of living rows lead through all earlier living rows of equal values, and no
+        others."""
         matrix = cells.matrix[:, self.columns]
         for row in np.flatnonzero(alive):
             null = self.unknown and bool((matrix[row] < 0).any())
@@ -118,12 +127,12 @@ class EqualityIndex:
 
 
 class TupleIndex:
-    """One row of each kind, by group: *kinds* are rows that agree on all ``columns`` of a rule, groups those that agree on its ``equal``
-    ones.
+    """One row of each kind, by group: *kinds* are rows that agree on all ``columns`` of a rule, groups those that agree
+    on its ``equal`` ones.
 
-    A pair of rows breaks the rule exactly if every pair of their kinds does. So a new row of a kind that was there before can break the
-    rule only with a row of its own kind, and one of a new kind is compared with one row of each other kind. The cost follows the number
-    of kinds.
+    A pair of rows breaks the rule exactly if every pair of their kinds does. So a new row of a kind that was there
+    before can break the rule only with a row of its own kind, and one of a new kind is compared with one row of each
+    other kind. The cost follows the number of kinds.
     """
 
     def __init__(self, cells: Cells, columns: Sequence[str], equal: Sequence[str], *, unknown: bool) -> None:
@@ -156,15 +165,18 @@ class TupleIndex:
         self.groups.add_rows(cells, founders[:number])
 
     def compare(self, cells: Cells, rows: np.ndarray, alive: np.ndarray, rules: np.ndarray, ledger: Ledger) -> None:
-        """See each of ``rows`` with as many living rows as it takes to know whether it breaks one of the rules, which are given as the
-        outcomes they accept in each slot, and are about these columns."""
+        """See each of ``rows`` with as many living rows as it takes to know whether it breaks one of the rules, which
+        are given as the outcomes they accept in each slot, and are about these columns."""
         rows = self.groups.sorted_by_similarity(cells, rows)
         used = np.flatnonzero((rules != ANY).any(axis=0))
-        used = used[np.argsort((rules[:, used] == EQUAL_BIT).all(axis=0), kind="stable")]  # rows of a group agree: look at that last
+        # rows of a group agree: look at that last
+        used = used[np.argsort((rules[:, used] == EQUAL_BIT).all(axis=0), kind="stable")]
         about = (cells.how.left[used], cells.how.right[used], np.ascontiguousarray(rules[:, used]))
         kinds = (self.tuples.columns, self.tuples.table, self.tuples.following)
         groups = (self.groups.columns, self.groups.table, self.groups.following)
-        ledger.replace_pages(cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages))
+        ledger.replace_pages(
+            cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages)
+        )
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:
         """Every invariant: besides those of its two indexes, that the first row of every kind is in its group."""

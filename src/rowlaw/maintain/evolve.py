@@ -33,7 +33,18 @@ from rowlaw.maintain.denials import Changed, MaintainedDenials
 from rowlaw.maintain.dependencies import MaintainedDependencies, ToleratedDependencies
 from rowlaw.maintain.initial import initial_dependencies
 from rowlaw.maintain.listing import EvidenceView, Listing, Scorer
-from rowlaw.maintain.protocol import ChangedRules, DependencyPart, Evolved, Law, LazyRule, LazyRules, Part, UpkeepOptions, Witness, to_rule
+from rowlaw.maintain.protocol import (
+    ChangedRules,
+    DependencyPart,
+    Evolved,
+    Law,
+    LazyRule,
+    LazyRules,
+    Part,
+    UpkeepOptions,
+    Witness,
+    to_rule,
+)
 from rowlaw.maintain.uniques import Uniques
 from rowlaw.predicates.space import ORDERED_TYPES, SpaceOptions, predicate_space
 from rowlaw.progress import Progress
@@ -51,9 +62,11 @@ if TYPE_CHECKING:
 
 Name = bytes | Rule  # a denial constraint goes by its set of atoms, which is quicker to look up than the rule
 
-_SPACE = ("columns", "operators_of", "cross", "overlap", "order_strings", "single_row", "constants", "predicates")  # as they are saved
+# as they are saved
+_SPACE = ("columns", "operators_of", "cross", "overlap", "order_strings", "single_row", "constants", "predicates")
 
-# Names of parts in a state, and what reads each. Denial constraints come last: which of them are listed depends on the others.
+# Names of parts in a state, and what reads each. Denial constraints come last: which of them are listed depends on the
+# others.
 PARTS: dict[str, type[Part]] = {
     "tolerated": ToleratedDependencies,
     "uniques": Uniques,
@@ -70,7 +83,9 @@ class Evolution:
         self._parts = {name: parts[name] for name in PARTS if name in parts}
         self.denials = cast("MaintainedDenials | None", parts.get("denials"))
         self.uniques = cast("Uniques | None", parts.get("uniques"))
-        self._dependency_parts = [cast("DependencyPart", part) for part in self._parts.values() if part is not self.denials]
+        self._dependency_parts = [
+            cast("DependencyPart", part) for part in self._parts.values() if part is not self.denials
+        ]
         self.scorer = scorer
         self._denials: dict[Name, Law] = {}  # the rules of the sets of `denials`, all of them
         self._numbers: dict[Name, int] = {}  # what is listed, in its order
@@ -81,7 +96,9 @@ class Evolution:
         self._table, self._known_rows = table, cast("KnownRows | None", None)
 
     @classmethod
-    def create(cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None) -> Self:
+    def create(
+        cls, table: GrowingTable, options: UpkeepOptions, progress: Progress, deadline: Deadline | None = None
+    ) -> Self:
         """Discover the rules of the table as it is."""
         limit = deadline or Deadline()
         parts: dict[str, Part] = {}
@@ -91,7 +108,11 @@ class Evolution:
         if others and options.error:
             parts["tolerated"] = ToleratedDependencies.create(table, options)
         elif others:
-            sides = None if options.space.order_strings else [name for name in table.names if table.types.get(name) in ORDERED_TYPES]
+            sides = (
+                None
+                if options.space.order_strings
+                else [name for name in table.names if table.types.get(name) in ORDERED_TYPES]
+            )
             first = initial_dependencies(table, others, options.nulls, sides=sides, deadline=limit, progress=progress)
             with progress.phase("evidence"):
                 if "key" in others:
@@ -124,7 +145,9 @@ class Evolution:
     @property
     def keys(self) -> list[tuple[str, ...]]:
         """The minimal sets of columns that are unique and that two rows could share."""
-        return [rule.columns for rule in not_vacuous(self.uniques.rules if self.uniques is not None else [], self._known)]
+        return [
+            rule.columns for rule in not_vacuous(self.uniques.rules if self.uniques is not None else [], self._known)
+        ]
 
     @property
     def _known(self) -> KnownRows:
@@ -138,8 +161,12 @@ class Evolution:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What the last batch took: rules proposed by searches, rules that all rows had to prove, and pairs of rows compared."""
-        return {name: sum(getattr(part, name) for part in self._parts.values()) for name in ("candidates", "validations", "pairs")}
+        """What the last batch took: rules proposed by searches, rules that all rows had to prove, and pairs of rows
+        compared."""
+        return {
+            name: sum(getattr(part, name) for part in self._parts.values())
+            for name in ("candidates", "validations", "pairs")
+        }
 
     @property
     def nbytes(self) -> int:
@@ -164,13 +191,17 @@ class Evolution:
             lost, fresh = self._apply_denials(self.denials.apply(table, inserted, deleted), witnesses)
         if set(self.options.kinds) - {"dc"} or not (all_listed and self._known.everything):
             rules, gone = self._listed(), lost
-            lost = {name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules}
+            lost = {
+                name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules
+            }
             fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
         numbers = [self._numbers.pop(name) for name in lost]
         removed = ChangedRules(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
         return Evolved(self._add(fresh, witnesses, table.living), removed)
 
-    def _apply_denials(self, changed: Changed, witnesses: dict[Name, Witness]) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
+    def _apply_denials(
+        self, changed: Changed, witnesses: dict[Name, Witness]
+    ) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
         """The denial constraints that went and came."""
         assert self.denials is not None
         if not self._by_sets:  # sets that are minimal need not be minimal rules: look at all of them
@@ -178,7 +209,8 @@ class Evolution:
             fresh = {name: law for name, law in self._denials.items() if name not in before}
             return {name: law for name, law in before.items() if name not in self._denials}, fresh
         gone = _names(changed.removed)
-        lost: dict[Name, Law] = {name: self._denials.pop(name) for name in gone if name in self._denials}  # a trivial one is not there
+        # a trivial one is not there
+        lost: dict[Name, Law] = {name: self._denials.pop(name) for name in gone if name in self._denials}
         came = self._rules_of_sets(changed.added)
         self._denials.update(came)
         for names, pairs in ((gone, changed.removed_pairs), (_names(changed.added), changed.added_pairs)):
@@ -198,7 +230,9 @@ class Evolution:
         if not set(self.options.kinds) - {"dc"}:
             return {name: self._denials[name] for name in names}
         changed = self._listing.update(self._dependencies)
-        news = self._listing.denials(names, self._by_column(names), changed, lambda name: cast("Denial", to_rule(self._denials[name])))
+        news = self._listing.denials(
+            names, self._by_column(names), changed, lambda name: cast("Denial", to_rule(self._denials[name]))
+        )
         return {**{rule: rule for rule in self._listing.dependencies}, **{name: self._denials[name] for name in news}}
 
     def _breakable(self) -> list[Name]:
@@ -213,13 +247,18 @@ class Evolution:
         return [names[i] for i in np.flatnonzero(kept)]
 
     def _by_column(self, names: Sequence[Name]) -> np.ndarray:
-        """For each denial constraint the outcomes it accepts in each column, as far as it compares a column with itself."""
+        """For each denial constraint the outcomes it accepts in each column, as far as it compares a column with
+        itself."""
         accepted = np.full((len(names), len(self._names)), ANY, np.uint8)
         if names and self._by_sets:
             assert self.denials is not None
             ops = self.denials.ops(self._sets(names))
             for i, slot in enumerate(self.denials.atoms.slots.slots):
-                if isinstance(slot.right, Column) and slot.left.row != slot.right.row and slot.left.name == slot.right.name:
+                if (
+                    isinstance(slot.right, Column)
+                    and slot.left.row != slot.right.row
+                    and slot.left.name == slot.right.name
+                ):
                     accepted[:, self._names[slot.left.name]] = ops[:, i]
         else:
             for row, name in zip(accepted, names, strict=True):
@@ -248,18 +287,28 @@ class Evolution:
         lazy = LazyRules(atoms, sets)
         rules: dict[Name, LazyRule] = {name: LazyRule(lazy, i) for i, name in enumerate(_names(sets))}
         left_out = trivial if trivial is not None else trivial_sets(atoms, sets)
-        return {name: law for (name, law), is_trivial in zip(rules.items(), left_out.tolist(), strict=True) if not is_trivial}
+        return {
+            name: law
+            for (name, law), is_trivial in zip(rules.items(), left_out.tolist(), strict=True)
+            if not is_trivial
+        }
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> ChangedRules:
         """List the first rules, the best first."""
         laws = self._listed()
         ranks: dict[Name, Rank] = {}
         for denials_too, view in views.items():
-            mine = {name: rule.denials[0] for name, law in laws.items() if isinstance(rule := to_rule(law), Denial) == denials_too}
+            mine = {
+                name: rule.denials[0]
+                for name, law in laws.items()
+                if isinstance(rule := to_rule(law), Denial) == denials_too
+            }
             ranks.update(zip(mine, rank(list(mine.values()), *view, living * (living - 1)), strict=True))
         best = sorted(laws, key=lambda name: -ranks[name].score)
         supports, scores = [ranks[name].support for name in best], [ranks[name].score for name in best]
-        return ChangedRules(self._assign_numbers(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores)
+        return ChangedRules(
+            self._assign_numbers(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores
+        )
 
     def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> ChangedRules:
         """List rules at the end, with their scores."""
@@ -330,7 +379,8 @@ class Evolution:
     def load(cls, reader: Reader, table: GrowingTable) -> Self:
         """What was saved, with the table as it was then."""
         saved = reader.json("options")
-        chosen = dict(zip(_SPACE, saved["space"], strict=False))  # states made before `predicates` was an option have one value less
+        # states made before `predicates` was an option have one value less
+        chosen = dict(zip(_SPACE, saved["space"], strict=False))
         columns = chosen.pop("columns")
         space = SpaceOptions.of(columns=None if columns is None else tuple(columns), **chosen)
         options = UpkeepOptions(tuple(saved["kinds"]), saved["nulls"], saved["error"], space)

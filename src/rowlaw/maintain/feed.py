@@ -24,11 +24,14 @@ UPDATE = ("update", "upsert", "u", "+u", "update_postimage", "update_after")
 _COMES, _GOES, _REPLACES = 1, -1, 2
 
 
-def net(frame: pa.Table, table: GrowingTable, change_column: str, order_column: str | None = None) -> tuple[Batch, Batch]:
-    """The rows that come and the rows that go, once everything in the feed has happened, in its order or that of ``order_column``.
+def net(
+    frame: pa.Table, table: GrowingTable, change_column: str, order_column: str | None = None
+) -> tuple[Batch, Batch]:
+    """The rows that come and the rows that go, once everything in the feed has happened, in its order or that of
+    ``order_column``.
 
-    With a ``row_id`` the first and the last change of an id decide, and an update replaces the row of its id. Without one, rows
-    that come and go cancel out.
+    With a ``row_id`` the first and the last change of an id decide, and an update replaces the row of its id. Without
+    one, rows that come and go cancel out.
 
     >>> from rowlaw.relation import encode
     >>> from rowlaw.source import open_source
@@ -53,12 +56,18 @@ def _what(column: pa.ChunkedArray, name: str) -> np.ndarray:
     known = {**dict.fromkeys(INSERT, _COMES), **dict.fromkeys(DELETE, _GOES), **dict.fromkeys(UPDATE, _REPLACES)}
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     if encoded.null_count:
-        raise RowlawError("BATCH_COLUMNS", source="the feed", problem=f"column {name!r} has nulls, where it should say insert or delete")
+        raise RowlawError(
+            "BATCH_COLUMNS",
+            source="the feed",
+            problem=f"column {name!r} has nulls, where it should say insert or delete",
+        )
     meanings = []
     for value in encoded.dictionary.to_pylist():
         if value.casefold() not in known:
             raise RowlawError(
-                "BATCH_COLUMNS", source="the feed", problem=f"column {name!r} says {value!r}, which is neither insert, update nor delete"
+                "BATCH_COLUMNS",
+                source="the feed",
+                problem=f"column {name!r} says {value!r}, which is neither insert, update nor delete",
             )
         meanings.append(known[value.casefold()])
     return np.array(meanings, np.int8)[encoded.indices.to_numpy()] if meanings else np.zeros(0, np.int8)

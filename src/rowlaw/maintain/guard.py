@@ -14,7 +14,8 @@ from rowlaw.storage.table import GrowingTable
 
 
 def offenders(table: GrowingTable, inserted: np.ndarray, rules: RuleSet) -> np.ndarray:
-    """Of rows that a table has just taken in, those that have to go so that the new rows break no rule; as places in ``inserted``.
+    """Of rows that a table has just taken in, those that have to go so that the new rows break no rule; as places in
+    ``inserted``.
 
     A new row that clashes with an old one goes. Of two new rows that clash the later one goes.
     """

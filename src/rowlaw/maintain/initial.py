@@ -1,4 +1,5 @@
-"""What a state starts from: the dependencies that discovery finds, and the pairs of rows that it looked at on the way."""
+"""What a state starts from: the dependencies that discovery finds, and the pairs of rows that it looked at on the
+way."""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ class RecordingEngine(LocalEngine):
         self.recorded.extend(pairs.rows for pairs in answers if pairs is not None)
         return answers
 
-    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
+    def ask(
+        self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None
+    ) -> list[list[Pairs]]:
         answers = super().ask(columns, questions, limit, stop)
         self.recorded.extend(pairs.rows for answer in answers for pairs in answer)
         return answers
@@ -60,7 +63,8 @@ class RecordingEngine(LocalEngine):
 
     @property
     def table_pairs(self) -> np.ndarray:
-        """All of them as rows of the table, ``int64[pairs, 2]``; a row that breaks a rule about single rows does so beside any other."""
+        """All of them as rows of the table, ``int64[pairs, 2]``; a row that breaks a rule about single rows does so
+        beside any other."""
         rows = cast("LiveRelation", self.relation).table_rows.astype(np.int64)
         pairs = rows[np.concatenate(self.recorded)] if self.recorded else np.zeros((0, 2), np.int64)
         alone = pairs[:, 0] == pairs[:, 1]
@@ -98,7 +102,8 @@ def initial_dependencies(
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> InitialDependencies:
-    """Find all keys, functional dependencies and order compatibilities of a table as it is, as :func:`rowlaw.discover` does.
+    """Find all keys, functional dependencies and order compatibilities of a table as it is, as :func:`rowlaw.discover`
+    does.
 
     ``sides``: the columns that may be a side of an order compatibility; all if not given.
     """

@@ -1,7 +1,9 @@
-"""The evidence behind the rules of a table that changes: distinct signatures, and pairs of rows that show that each is still true.
+"""The evidence behind the rules of a table that changes: distinct signatures, and pairs of rows that show that each is
+still true.
 
-A signature holds while some pair of living rows has it. Where all pairs have been compared the ledger counts them; where not, it keeps a
-few *witnesses* of each signature, and one that has lost them all is given up until somebody finds another pair.
+A signature holds while some pair of living rows has it. Where all pairs have been compared the ledger counts them;
+where not, it keeps a few *witnesses* of each signature, and one that has lost them all is given up until somebody finds
+another pair.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ def new_pages(words: int, witnesses: int, capacity: int = _FIRST) -> Pages:
 class Ledger:
     """Signatures by place: what each says never changes, nor does its place.
 
-    ``counts[k]`` ordered pairs have signature k (``counted``), or ``pairs[k, :held[k]]`` are some of them. ``mirror[k]`` is the place of
-    the signature with ``s`` and ``t`` exchanged: both are always there.
+    ``counts[k]`` ordered pairs have signature k (``counted``), or ``pairs[k, :held[k]]`` are some of them.
+    ``mirror[k]`` is the place of the signature with ``s`` and ``t`` exchanged: both are always there.
     """
 
     def __init__(self, words: int, *, counted: bool) -> None:
@@ -104,7 +106,9 @@ class Ledger:
             self.pages = Pages(*kernels.note(self.pages, np.ascontiguousarray(slots.reverse(fresh)), places))
             capacity = len(self.pages.signatures)
             if len(self.counts) < capacity:
-                self.counts, self.mirror, self._known = (_longer(a, capacity) for a in (self.counts, self.mirror, self._known))
+                self.counts, self.mirror, self._known = (
+                    _longer(a, capacity) for a in (self.counts, self.mirror, self._known)
+                )
             self.mirror[mirrored:upto] = places
             mirrored = self._mirrored = upto
 
@@ -128,7 +132,8 @@ class Ledger:
         self.replace_pages(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
 
     def sample(self, cells: Cells, rows: np.ndarray) -> None:
-        """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the first time."""
+        """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the
+        first time."""
         if len(rows) < 2:
             return
         random = np.random.default_rng(0)
@@ -150,7 +155,8 @@ class Ledger:
         return np.flatnonzero(fresh)
 
     def compare_all(self, cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> None:
-        """See all pairs of ``s_rows`` with the ``others`` and among themselves, each once; in threads if they are many."""
+        """See all pairs of ``s_rows`` with the ``others`` and among themselves, each once; in threads if they are
+        many."""
         self.compared += len(s_rows) * (len(s_rows) - 1) // 2 + len(s_rows) * len(others)
         layout, s_tiles = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))
         tiles = np.arange(len(layout.tiles) - 1)
@@ -176,7 +182,8 @@ class Ledger:
         self.replace_pages(slots, kernels.take(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows))
 
     def end_batch(self, sign: int) -> np.ndarray:
-        """The pairs seen since :meth:`begin_batch` came (1) or went (-1): the places of signatures that appeared or vanished."""
+        """The pairs seen since :meth:`begin_batch` came (1) or went (-1): the places of signatures that appeared or
+        vanished."""
         n = len(self)
         before = self.counts[:n] > 0
         both = self.pages.tally[:n] + self.pages.tally[:n][self.mirror[:n]]
@@ -191,13 +198,15 @@ class Ledger:
         return np.where((here | there)[:, None], pairs, np.int32(-1))
 
     def drop_deleted(self, alive: np.ndarray) -> np.ndarray:
-        """Rows are gone: their pairs are no witnesses any more. The places of signatures that have lost all of theirs."""
+        """Rows are gone: their pairs are no witnesses any more. The places of signatures that have lost all of
+        theirs."""
         n = len(self)
         before = self.holds
         pairs, held = self.pages.pairs[:n], self.pages.held
         inside = np.arange(pairs.shape[1]) < held[:n, None]
         lost = np.zeros(inside.shape, bool)
-        lost[inside] = ~alive[pairs[inside]].all(axis=1)  # what is not held any more may name rows that are long forgotten
+        # what is not held any more may name rows that are long forgotten
+        lost[inside] = ~alive[pairs[inside]].all(axis=1)
         for k in np.flatnonzero(lost.any(axis=1)):
             kept = pairs[k][inside[k] & ~lost[k]]
             pairs[k, : len(kept)] = kept
@@ -225,7 +234,9 @@ class Ledger:
         made = Ledger(signatures.shape[1], counted=counted)
         made.pages = new_pages(signatures.shape[1], 1 if counted else WITNESSES, max(_FIRST, 2 * n))
         kernels.note(made.pages, np.ascontiguousarray(signatures), np.empty(n, np.int64))
-        made.counts, made.mirror, made._known = (_longer(a, len(made.pages.signatures)) for a in (made.counts, made.mirror, made._known))
+        made.counts, made.mirror, made._known = (
+            _longer(a, len(made.pages.signatures)) for a in (made.counts, made.mirror, made._known)
+        )
         made.mirror[:n], made._mirrored = read("mirror"), n
         if counted:
             made.counts[:n] = read("counts")
@@ -263,7 +274,9 @@ def _layout(cells: Cells, s_rows: np.ndarray, others: np.ndarray) -> tuple[Layou
     starts = [*range(0, len(s_rows), S_TILE)]
     s_tiles = len(starts)
     many = -(-len(others) // (T_TILE * cores())) * cores()  # so that each thread has as many, and as long ones
-    tiles = np.unique(np.array([*starts, *(len(s_rows) + len(others) * i // many for i in range(many)), len(rows)], np.int64))
+    tiles = np.unique(
+        np.array([*starts, *(len(s_rows) + len(others) * i // many for i in range(many)), len(rows)], np.int64)
+    )
     columns = np.ascontiguousarray(cells.matrix[rows].T)
     wide: list[np.ndarray] = []
     narrow, place = np.zeros(columns.shape, np.int16), np.full(len(columns), -1, np.int64)

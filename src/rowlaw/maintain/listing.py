@@ -1,8 +1,8 @@
 """Which rules of several kinds are listed, and how they are scored; see :mod:`rowlaw.discovery.together` and ``rank``.
 
-Whether a denial constraint is implied by other rules depends only on those about its columns. So after a batch only the denial
-constraints that are new, or that have all columns of a rule that was added or removed, are tested again. Scores of later rules rest on the
-evidence of the first table, so that a score never changes.
+Whether a denial constraint is implied by other rules depends only on those about its columns. So after a batch only the
+denial constraints that are new, or that have all columns of a rule that was added or removed, are tested again. Scores
+of later rules rest on the evidence of the first table, so that a score never changes.
 """
 
 from __future__ import annotations
@@ -51,13 +51,17 @@ class Listing:
             self._keys, self._not_implied = keys, {}
         implied = Implied(keys if len(keys) < len(dependencies) else ())  # keys are not asked about
         self._not_implied = {
-            rule: self._not_implied[rule] if rule in self._not_implied else isinstance(rule, Key) or rule.denials[0] not in implied
+            rule: self._not_implied[rule]
+            if rule in self._not_implied
+            else isinstance(rule, Key) or rule.denials[0] not in implied
             for rule in dependencies
         }
         before, self._listed = self._listed, {rule: None for rule, is_listed in self._not_implied.items() if is_listed}
         return before.keys() ^ self._listed.keys()
 
-    def restore(self, dependencies: Sequence[Dependency], names: Callable[[], Iterable[object]], listed: Container[object]) -> None:
+    def restore(
+        self, dependencies: Sequence[Dependency], names: Callable[[], Iterable[object]], listed: Container[object]
+    ) -> None:
         """Go on from a list: the rules in it are listed, all others were implied."""
         self._keys = frozenset(rule for rule in dependencies if isinstance(rule, Key))
         self._not_implied = {rule: rule in listed for rule in dependencies}
@@ -77,8 +81,11 @@ class Listing:
             mask[places] = True
         return masks
 
-    def denials(self, names: Sequence[N], ops: np.ndarray, changed: set[Dependency], read: Callable[[N], Denial]) -> list[N]:
-        """The denial constraints that are listed, of all there are: their names, and the outcomes they accept in each column.
+    def denials(
+        self, names: Sequence[N], ops: np.ndarray, changed: set[Dependency], read: Callable[[N], Denial]
+    ) -> list[N]:
+        """The denial constraints that are listed, of all there are: their names, and the outcomes they accept in each
+        column.
 
         ``changed`` is what :meth:`update` returned; ``read`` gives the rule of a name.
         """
@@ -111,7 +118,10 @@ class Listing:
                 case FunctionalDependency():
                     equal, sides[i, 0] = rule.left, self._position[rule.right]
                 case OrderCompatible():
-                    equal, sides[i] = rule.context, (self._position[rule.left], self._position[rule.right], rule.descending)
+                    equal, sides[i] = (
+                        rule.context,
+                        (self._position[rule.left], self._position[rule.right], rule.descending),
+                    )
             contexts[i] = sum(1 << self._position[name] for name in equal)
         return contexts, sides
 
@@ -121,8 +131,8 @@ class Listing:
 
 @dataclass(frozen=True)
 class EvidenceView:
-    """Pairs of operands, and the most frequent evidence about them. ``repeats``: how likely two rows have one value at least, for each
-    slot."""
+    """Pairs of operands, and the most frequent evidence about them. ``repeats``: how likely two rows have one value at
+    least, for each slot."""
 
     slots: Slots
     evidence: EvidenceSet
@@ -135,7 +145,8 @@ class EvidenceView:
         slots, relation = atoms.slots, atoms.slots.relation
         same = [isinstance(s.right, Column) and s.left.name == s.right.name for s in slots.slots]
         repeats = [
-            1 / max(1, relation.column(s.left.name).distinct) if is_same else 0.0 for s, is_same in zip(slots.slots, same, strict=True)
+            1 / max(1, relation.column(s.left.name).distinct) if is_same else 0.0
+            for s, is_same in zip(slots.slots, same, strict=True)
         ]
         kept = EvidenceSet(evidence.signatures[often], evidence.counts[often])
         return EvidenceView(detached_slots(slots.slots, slots.nulls), kept, np.array(repeats))
@@ -168,7 +179,8 @@ class EvidenceView:
         return used
 
     def ops(self, rules: Sequence[Rule]) -> np.ndarray:
-        """For each rule and slot the outcomes it accepts. A batch may bring 100,000 keys: no denial constraint is made for each."""
+        """For each rule and slot the outcomes it accepts. A batch may bring 100,000 keys: no denial constraint is made
+        for each."""
         place: dict[Any, int] = {(slot.left, slot.right): i for i, slot in enumerate(self.slots.slots)}
         place |= {slot.left.name: i for i, slot in enumerate(self.slots.slots)}
         accepted = np.full((len(rules), len(self.slots)), ANY, np.uint8)
@@ -188,8 +200,8 @@ class EvidenceView:
         return accepted
 
     def scores(self, ops: np.ndarray, living: int) -> np.ndarray:
-        """Scores of rules, given by the outcomes they accept in each slot: those of :mod:`rowlaw.discovery.rank` without coverage, which
-        only the best rules have."""
+        """Scores of rules, given by the outcomes they accept in each slot: those of :mod:`rowlaw.discovery.rank`
+        without coverage, which only the best rules have."""
         pairs = living * (living - 1)
         expected = np.full(len(ops), float(pairs))
         symbols = np.zeros((len(ops), self.symbols.shape[1]), bool)
@@ -213,14 +225,20 @@ class Scorer:
         for view, mine in ((self.denials, True), (self.others, False)):
             places = [i for i, rule in enumerate(rules) if isinstance(rule, Denial) == mine]
             if view is not None and places:
-                for i, score in zip(places, view.scores(view.ops([rules[i] for i in places]), living).tolist(), strict=True):
+                for i, score in zip(
+                    places, view.scores(view.ops([rules[i] for i in places]), living).tolist(), strict=True
+                ):
                     scores_by_rule[i] = score
         return scores_by_rule
 
     def save(self, writer: Writer) -> None:
         for name, view in (("denials", self.denials), ("others", self.others)):
             if view is not None:
-                arrays = {"signatures": view.evidence.signatures, "counts": view.evidence.counts, "repeats": view.repeats}
+                arrays = {
+                    "signatures": view.evidence.signatures,
+                    "counts": view.evidence.counts,
+                    "repeats": view.repeats,
+                }
                 for part, array in arrays.items():
                     writer.keep_or_array(f"{name}-{part}", array)
 

@@ -43,9 +43,13 @@ class UpkeepOptions:
         if bad is not None or not self.kinds:
             raise RowlawError("BAD_OPTION", option="kinds", value=bad or "", problem=f"use {', '.join(KINDS)}")
         if self.nulls not in get_args(Nulls):
-            raise RowlawError("BAD_OPTION", option="nulls", value=self.nulls, problem=f"use {', '.join(get_args(Nulls))}")
+            raise RowlawError(
+                "BAD_OPTION", option="nulls", value=self.nulls, problem=f"use {', '.join(get_args(Nulls))}"
+            )
         if not 0 <= self.error < 1:
-            raise RowlawError("BAD_OPTION", option="error", value=self.error, problem="a share, 0 or more and less than 1")
+            raise RowlawError(
+                "BAD_OPTION", option="error", value=self.error, problem="a share, 0 or more and less than 1"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """As the manifest of a state has them."""
@@ -55,7 +59,9 @@ class UpkeepOptions:
 
 def entries(born: ChangedRules, batch: int, book: Rulebook) -> Iterator[Entry]:
     """Rules that were born by a batch, as a rulebook has them."""
-    return map(Entry, born.numbers, born.packed(book.terms), repeat(batch), repeat(born.error), born.supports, born.scores)
+    return map(
+        Entry, born.numbers, born.packed(book.terms), repeat(batch), repeat(born.error), born.supports, born.scores
+    )
 
 
 class LazyRules:
@@ -76,7 +82,8 @@ class LazyRules:
         return self._packed[1]
 
     def _pack(self, terms: Terms) -> list[Packed]:
-        if any(slot.left.row == "t" for slot in self._atoms.slots.slots):  # a rule about row t alone is written as one about s
+        # a rule about row t alone is written as one about s
+        if any(slot.left.row == "t" for slot in self._atoms.slots.slots):
             return [terms.pack(rule) for rule in self.rules]
         places, lengths = self._atoms.places(self._sets)
         ordered = self._atoms.ordered
@@ -111,8 +118,8 @@ def to_rule(law: Law) -> Rule:
 class ChangedRule(NamedTuple):
     """A rule that was born or retired, and the pair of rows that shows why, if there is one.
 
-    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born because it is
-    minimal since a pair came, or because the last pair that broke it went.
+    A rule is retired by a pair that breaks it, or by the loss of the last pair that broke a shorter one; it is born
+    because it is minimal since a pair came, or because the last pair that broke it went.
     """
 
     number: int
@@ -161,7 +168,8 @@ class Evolved(NamedTuple):
 
 
 class Part(Protocol):
-    """What keeps the rules of some kinds current. Each class also has a ``create``; that of denial constraints gives their sets too."""
+    """What keeps the rules of some kinds current. Each class also has a ``create``; that of denial constraints gives
+    their sets too."""
 
     candidates: int  # rules that were proposed during the last batch
     validations: int  # those that all rows had to prove
@@ -192,7 +200,8 @@ class DependencyPart(Part, Protocol):
         """All that hold, also those that no rows could break."""
 
     def apply(self, table: GrowingTable, inserted: np.ndarray, deleted: np.ndarray) -> Mapping[Rule, Witness]:
-        """Follow a batch that the table has taken in; for rules that came or went a pair of rows that shows why, if there is one."""
+        """Follow a batch that the table has taken in; for rules that came or went a pair of rows that shows why, if
+        there is one."""
 
 
 class Evolution(Protocol):

@@ -1,9 +1,10 @@
 """Looks for pairs of rows that break rules, among all pairs or those of a batch, through indexes or without.
 
-The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in the ledger.
-There are six ways: rows that agree on the columns of a key (it serves all rules that ask for these equalities, whatever else they
-say), rows equal across two columns, rows along chains (they serve rules of two inequalities and nothing else), one row of each kind (it
-serves rules about the same columns), asking the engine about a rule that no index serves, and all pairs.
+The answer is evidence in the ledger, and which rules are *proven*: each pair that breaks such a rule has a signature in
+the ledger. There are six ways: rows that agree on the columns of a key (it serves all rules that ask for these
+equalities, whatever else they say), rows equal across two columns, rows along chains (they serve rules of two
+inequalities and nothing else), one row of each kind (it serves rules about the same columns), asking the engine about a
+rule that no index serves, and all pairs.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ class Prover:
         return [*self.keys.values(), *self.tuples.values()]
 
     def prove_batch(self, ops: np.ndarray, rows: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
-        """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in the ledger, or
-        holds; except for those that the engine has to be asked about, ``bool[rules]``."""
+        """Look at pairs of ``rows``, which came last, with all rows: then each of the rules is broken by evidence in
+        the ledger, or holds; except for those that the engine has to be asked about, ``bool[rules]``."""
         asked = np.zeros(len(ops), bool)
         todo = ~proof.serves(self.equal(ops), ops)
         if not todo.any() or not len(rows):
@@ -145,26 +146,38 @@ class Prover:
         return asked
 
     def _compare_across(self, slot: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
-        """See the pairs of rows with living rows that are equal across two columns, in either direction (IncDC section 7)."""
+        """See the pairs of rows with living rows that are equal across two columns, in either direction (IncDC section
+        7)."""
         left, right = int(self.cells.how.left[slot]), int(self.cells.how.right[slot])
         for mine, other, is_s in ((left, right, True), (right, left, False)):
             index = self.key(1 << other, alive)
             ledger.replace_pages(
                 self.cells.slots,
                 kernels.meet_across(
-                    self.cells.matrix, self.cells.how, rows, mine, other, is_s, index.table, index.following, alive, ledger.pages
+                    self.cells.matrix,
+                    self.cells.how,
+                    rows,
+                    mine,
+                    other,
+                    is_s,
+                    index.table,
+                    index.following,
+                    alive,
+                    ledger.pages,
                 ),
             )
 
     def _compare_key(self, key: int, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
         self.key(key, alive).compare(self.cells, rows, alive, ledger)
 
-    def _compare_tuples(self, kind: tuple[int, int], rules: np.ndarray, rows: np.ndarray, alive: np.ndarray, ledger: Ledger) -> None:
+    def _compare_tuples(
+        self, kind: tuple[int, int], rules: np.ndarray, rows: np.ndarray, alive: np.ndarray, ledger: Ledger
+    ) -> None:
         self.tuple_index(*kind, alive).compare(self.cells, rows, alive, rules, ledger)
 
     def _compare(self, asked: Sequence[Callable[[Ledger], None]], alive: np.ndarray, *, threads: int) -> None:
-        """See rows with those that indexes find for them. A thread makes a ledger of its own, and takes the next index when it is done
-        with one."""
+        """See rows with those that indexes find for them. A thread makes a ledger of its own, and takes the next index
+        when it is done with one."""
         todo = iter(asked)
 
         def work(ledger: Ledger) -> Ledger:
@@ -186,7 +199,9 @@ class Prover:
         first, second, points_rows = self._points(order.chains, rows)
         points = np.stack((first, second), axis=1)
         one, other = Op(order.first_op), Op(order.second_op)
-        matches = np.concatenate((chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped)))
+        matches = np.concatenate(
+            (chain.fetch_many(points, one, other), chain.fetch_many(points, one.swapped, other.swapped))
+        )
         s_rows, t_rows = points_rows[matches[:, 0]], matches[:, 1]
         good = alive[t_rows] & (t_rows != s_rows)
         self.ledger.compare_pairs(self.cells, s_rows[good], t_rows[good])
@@ -211,7 +226,8 @@ class Prover:
                 self.tuple_index(columns, key, alive)
 
     def _plan(self, ops: np.ndarray, rows: int, alive: np.ndarray) -> Plan | None:
-        """The cheapest indexes that serve all rules for a batch of so many rows; None if comparing all pairs is cheaper."""
+        """The cheapest indexes that serve all rules for a batch of so many rows; None if comparing all pairs is
+        cheaper."""
         living = int(np.count_nonzero(alive))
         pairs, equal = rows * living, self.equal(ops)
         agreement = self.agreement(alive)
@@ -231,14 +247,17 @@ class Prover:
         asked[[i for kind, some in numbers.items() if kind not in kinds for i in some]] = True
         seconds = price.index * len(keys) + price.pairs * float(agreement.share(np.array(keys, np.uint64)).sum())
         seconds += sum(self._tuple_seconds(spoken, key, rows, alive) for spoken, key in kinds)
-        seconds += len(orders) * self._order_seconds(rows) + sum(self._across_seconds(slot, rows, alive) for slot in across)
+        seconds += len(orders) * self._order_seconds(rows) + sum(
+            self._across_seconds(slot, rows, alive) for slot in across
+        )
         seconds += np.count_nonzero(asked) * living * ASK
         return Plan(keys, across, orders, kinds, asked, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
 
     def _chosen_across(
         self, ops: np.ndarray, otherwise: np.ndarray, alone: np.ndarray, rows: int, alive: np.ndarray
     ) -> tuple[list[int], np.ndarray]:
-        """Equalities across two columns whose pairs cost less than the rules that ask for them; and which rules are left."""
+        """Equalities across two columns whose pairs cost less than the rules that ask for them; and which rules are
+        left."""
         chosen: list[int] = []
         alone = alone.copy()
         mirror = self.cells.slots.mirror[0]
@@ -254,14 +273,18 @@ class Prover:
         if slot not in self._across_shares:
             living, random = np.flatnonzero(alive), np.random.default_rng(0)
             some = [random.choice(living, SAMPLED if len(living) else 0) for _ in "st"]
-            s, t = self.cells.matrix[some[0], self.cells.how.left[slot]], self.cells.matrix[some[1], self.cells.how.right[slot]]
+            s, t = (
+                self.cells.matrix[some[0], self.cells.how.left[slot]],
+                self.cells.matrix[some[1], self.cells.how.right[slot]],
+            )
             comparable = (s >= 0) if self.cells.slots.unknown else np.ones(len(s), bool)
             self._across_shares[slot] = np.count_nonzero((s == t) & comparable) / max(1, len(s))
         pairs = 2 * rows * np.count_nonzero(alive) * self._across_shares[slot]
         return 2 * (CALL + rows * TAKE) + float(pairs) * PAIR
 
     def _orders(self, ops: np.ndarray, otherwise: np.ndarray, rows: int) -> tuple[list[Order], np.ndarray]:
-        """Rules that are nothing but two inequalities, each of one column, if chains serve them better; and which rules are left.
+        """Rules that are nothing but two inequalities, each of one column, if chains serve them better; and which rules
+        are left.
 
         Such a rule says that its two columns, one of them turned, run one way: so there is a single chain.
         """
@@ -278,7 +301,8 @@ class Prover:
         return 4 * CALL + rows * FETCH
 
     def _alone_seconds(self, columns: np.ndarray, equal: np.ndarray, rows: int, alive: np.ndarray) -> np.ndarray:
-        """About what each rule costs if it is served by kinds: an index of kinds is two, and serves rules about the same columns only."""
+        """About what each rule costs if it is served by kinds: an index of kinds is two, and serves rules about the
+        same columns only."""
         living = int(np.count_nonzero(alive))
         partners = living * self.agreement(alive).share(equal)
         seconds = CALL + rows * (2 * TAKE + partners * TUPLE_PAIR)
@@ -288,11 +312,16 @@ class Prover:
         if len(heavy) <= MAX_TUPLE_INDEXES:
             for k in heavy.tolist():
                 seconds[place == k] = self._tuple_seconds(int(both[k, 0]), int(both[k, 1]), rows, alive)
-        there = np.array([(int(c), int(e)) in self.tuples for c, e in both.tolist()], bool)[place] if len(both) else np.zeros(0, bool)
+        there = (
+            np.array([(int(c), int(e)) in self.tuples for c, e in both.tolist()], bool)[place]
+            if len(both)
+            else np.zeros(0, bool)
+        )
         return seconds + np.where(there, 0.0, 2 * living * TAKE / BATCHES)
 
     def prove_all(self, ops: np.ndarray, alive: np.ndarray, proof: Proof) -> np.ndarray:
-        """Look at all pairs that agree on keys which serve many of the rules; which rules the engine has to be asked about."""
+        """Look at all pairs that agree on keys which serve many of the rules; which rules the engine has to be asked
+        about."""
         equal = self.equal(ops)
         todo = ~proof.serves(equal, ops)
         if todo.any():
@@ -319,7 +348,8 @@ class Prover:
         return index
 
     def tuple_index(self, columns: int, key: int, alive: np.ndarray) -> TupleIndex:
-        """The index of kinds for rules about some columns that ask for equality in those of a key, made if there is none."""
+        """The index of kinds for rules about some columns that ask for equality in those of a key, made if there is
+        none."""
         if (columns, key) not in self.tuples:
             index = TupleIndex(self.cells, self._names(columns), self._names(key), unknown=self.cells.slots.unknown)
             index.add_rows(self.cells, np.flatnonzero(alive))
@@ -337,18 +367,22 @@ class Prover:
         return [name for i, name in enumerate(self.cells.column_names) if bits >> i & 1]
 
     def _tuple_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
-        """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and how many kinds a
-        group has."""
+        """About what looking at kinds costs for so many rows: the share of rows that are of a kind not seen before, and
+        how many kinds a group has."""
         if (columns, key) not in self._tuple_estimates:
             living = np.flatnonzero(alive)
             some = np.random.default_rng(0).choice(living, min(len(living), SAMPLED), replace=False)
             kinds, groups = (
-                _numbered(self.cells.matrix[some], [self.cells.column(n) for n in self._names(bits)]) for bits in (columns, key)
+                _numbered(self.cells.matrix[some], [self.cells.column(n) for n in self._names(bits)])
+                for bits in (columns, key)
             )
             often = np.bincount(kinds)
             founder = np.unique(kinds, return_index=True)[1]
             in_group = np.bincount(groups[founder])
-            self._tuple_estimates[columns, key] = (float((often == 1).sum() / len(some)), float(in_group[groups].mean()))
+            self._tuple_estimates[columns, key] = (
+                float((often == 1).sum() / len(some)),
+                float(in_group[groups].mean()),
+            )
         fresh, others = self._tuple_estimates[columns, key]
         return CALL + rows * (2 * TAKE + fresh * others * TUPLE_PAIR)
 
@@ -356,7 +390,10 @@ class Prover:
         """Write the indexes and the estimates that they were chosen by."""
         facts: dict[str, Any] = {
             "keys": [[key, index.save(writer.under(f"key-{key:x}"))] for key, index in self.keys.items()],
-            "kinds": [[*kind, index.save(writer.under(f"kind-{kind[0]:x}-{kind[1]:x}"))] for kind, index in self.tuples.items()],
+            "kinds": [
+                [*kind, index.save(writer.under(f"kind-{kind[0]:x}-{kind[1]:x}"))]
+                for kind, index in self.tuples.items()
+            ],
             "chains": list(self.chains),
             "kinds_seen": [[*kind, *estimate] for kind, estimate in self._tuple_estimates.items()],
         }
@@ -374,7 +411,9 @@ class Prover:
         for key, saved in facts["keys"]:
             self.keys[key] = EqualityIndex.load(reader.under(f"key-{key:x}"), saved, self.cells, unknown=unknown)
         for columns, key, saved in facts["kinds"]:
-            self.tuples[columns, key] = TupleIndex.load(reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown)
+            self.tuples[columns, key] = TupleIndex.load(
+                reader.under(f"kind-{columns:x}-{key:x}"), saved, self.cells, unknown=unknown
+            )
         for index in self._indexes:
             indexed_rows = index.tuples.rows if isinstance(index, TupleIndex) else index.rows
             index.add_rows(self.cells, np.arange(indexed_rows, self.cells.rows))
@@ -384,7 +423,9 @@ class Prover:
             chain.extend(*self._points((first, second, along), np.arange(indexed_rows, self.cells.rows)))
         self._tuple_estimates = {(columns, key): (fresh, others) for columns, key, fresh, others in facts["kinds_seen"]}
         if "agreement" in facts:
-            self._agreement = Agreement(reader.array("agreement-masks"), reader.array("agreement-shares"), facts["agreement"])
+            self._agreement = Agreement(
+                reader.array("agreement-masks"), reader.array("agreement-shares"), facts["agreement"]
+            )
 
     def _check(self, alive: np.ndarray) -> None:
         """Every invariant of every index."""

@@ -1,11 +1,12 @@
 """Which indexes to keep: few that between them serve all rules (IncDC section 7).
 
-A rule is *served* by an index if every pair of rows that breaks the rule is among those the index finds. IncDC scores indexes by the number
-of distinct values and by correlation, and takes those below a threshold one after the other (``tests/paper_selection.py`` has it, with its
-parameters l, l' and alpha). We know more about the cost: how many rows agree with a row on some columns is estimated from random pairs,
-an index may be of several columns, and the choice is the greedy one of weighted set cover (:func:`cheapest_keys`); what no key serves
-well is left to equalities across columns, chains and kinds. On Tax with 100,000 rows and 7,600 rules the paper's choice looks at
-145,000 pairs for each new row, more than there are rows, and ours at 500; with ten times as many rows at 1,000.
+A rule is *served* by an index if every pair of rows that breaks the rule is among those the index finds. IncDC scores
+indexes by the number of distinct values and by correlation, and takes those below a threshold one after the other
+(``tests/paper_selection.py`` has it, with its parameters l, l' and alpha). We know more about the cost: how many rows
+agree with a row on some columns is estimated from random pairs, an index may be of several columns, and the choice is
+the greedy one of weighted set cover (:func:`cheapest_keys`); what no key serves well is left to equalities across
+columns, chains and kinds. On Tax with 100,000 rows and 7,600 rules the paper's choice looks at 145,000 pairs for each
+new row, more than there are rows, and ours at 500; with ten times as many rows at 1,000.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ class Agreement:
 
     >>> matrix = np.array([[0, 1], [0, 2], [0, 3], [0, 3]], np.int32)
     >>> found = Agreement.of(matrix, np.arange(4), unknown=True)
-    >>> bool(found.share(np.array([0b01], np.uint64))[0] == 1), bool(0.1 < found.share(np.array([0b10], np.uint64))[0] < 0.25)
-    (True, True)
+    >>> bool(found.share(np.array([0b01], np.uint64))[0] == 1)
+    True
+    >>> bool(0.1 < found.share(np.array([0b10], np.uint64))[0] < 0.25)
+    True
     """
 
     def __init__(self, masks: np.ndarray, shares: np.ndarray, rows: int) -> None:
@@ -74,7 +77,8 @@ class Agreement:
         return shares[index.ravel()]
 
     def _supersets(self, columns: Sequence[int]) -> np.ndarray:
-        """For each set of some columns, as bits, the share of pairs that agree on all of it: sums over supersets, ``O(k 2^k)``."""
+        """For each set of some columns, as bits, the share of pairs that agree on all of it: sums over supersets, ``O(k
+        2^k)``."""
         if self._dense is None:
             sums = np.zeros(1 << len(columns))
             np.add.at(sums, _packed(self.masks, columns), self.shares)
@@ -97,8 +101,8 @@ def _packed(masks: np.ndarray, columns: Sequence[int]) -> np.ndarray:
 class Price:
     """What indexes cost in one piece of work, counted in pairs looked at.
 
-    ``pairs`` is what one row in ``rows`` with which a key agrees costs; ``index`` what using an index costs besides, and ``build`` what
-    making one does.
+    ``pairs`` is what one row in ``rows`` with which a key agrees costs; ``index`` what using an index costs besides,
+    and ``build`` what making one does.
     """
 
     pairs: float
@@ -111,14 +115,16 @@ def cheapest_keys(
 ) -> tuple[list[int], np.ndarray]:
     """Sets of columns whose indexes serve rules best; and which rules are better served otherwise.
 
-    ``wanted`` has for each rule the columns it asks to be equal (a bit each), ``otherwise`` what serving it without a key costs;
-    ``known`` are keys that have an index already. Greedy weighted set cover: the key that saves most for its cost, until none saves more
-    than it costs.
+    ``wanted`` has for each rule the columns it asks to be equal (a bit each), ``otherwise`` what serving it without a
+    key costs; ``known`` are keys that have an index already. Greedy weighted set cover: the key that saves most for its
+    cost, until none saves more than it costs.
     """
     masks, place = np.unique(wanted, return_inverse=True)
     place = place.ravel()
     keys = _candidates(masks, np.bincount(place), existing)
-    cost = price.index + price.pairs * agreement.share(keys) + price.build * ~np.isin(keys, np.array(existing, np.uint64))
+    cost = (
+        price.index + price.pairs * agreement.share(keys) + price.build * ~np.isin(keys, np.array(existing, np.uint64))
+    )
     serves = (masks & keys[:, None]) == keys[:, None]
     left = np.bincount(place, weights=otherwise, minlength=len(masks))
     chosen: list[int] = []
@@ -154,17 +160,20 @@ class Order(NamedTuple):
 
     @property
     def chains(self) -> tuple[int, int, bool]:
-        """Which chains serve it: those of its columns that run one way, or against each other where both operators point one way."""
+        """Which chains serve it: those of its columns that run one way, or against each other where both operators
+        point one way."""
         return self.first, self.second, bool(self.first_op & Op.LT) == bool(self.second_op & Op.LT)
 
 
 @dataclass
 class Proof:
-    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and pairs of inequalities."""
+    """What has been looked at: ``keys`` all of whose pairs are in the ledger (0: all pairs), and pairs of
+    inequalities."""
 
     keys: list[int] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
-    across: list[int] = field(default_factory=list)  # slots of two columns: all pairs that are equal there are in the ledger
+    # slots of two columns: all pairs that are equal there are in the ledger
+    across: list[int] = field(default_factory=list)
 
     def serves(self, equal: np.ndarray, ops: np.ndarray) -> np.ndarray:
         """Which rules are proven, given the columns they ask to be equal and the outcomes they accept in each slot."""
@@ -180,8 +189,9 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Keys to use, and for the rules that they do not serve equalities across columns, pairs of inequalities, and kinds (columns, columns
-    that are equal), these with the rules that each serves. ``asked``: which rules no index serves, so that the engine is asked."""
+    """Keys to use, and for the rules that they do not serve equalities across columns, pairs of inequalities, and kinds
+    (columns, columns that are equal), these with the rules that each serves. ``asked``: which rules no index serves, so
+    that the engine is asked."""
 
     keys: list[int]
     across: list[int]

@@ -44,7 +44,8 @@ class Laws:
 
     >>> import tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
-    >>> table = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": ["Hoboken", "Hoboken", "New York"]})
+    >>> cities = ["Hoboken", "Hoboken", "New York"]
+    >>> table = pa.table({"id": [1, 2, 3], "zip": ["07030", "07030", "10001"], "city": cities})
     >>> laws = Laws.create(f"{folder}/state", table, row_id="id", kinds=["dc"], progress=False)
     >>> sorted(str(r.rule) for r in laws.rules)
     ['not (s.city = t.city and s.zip != t.zip)', 'not (s.zip = t.zip and s.city != t.city)']
@@ -95,17 +96,19 @@ class Laws:
         path
             The folder, which must not exist yet or be empty.
         table, columns, types, reading
-            As in :func:`rowlaw.discover`. The types are fixed from here on; a batch may have other columns only if ``columns`` are given.
+            As in :func:`rowlaw.discover`. The types are fixed from here on; a batch may have other columns only if
+            ``columns`` are given.
         row_id
-            The column that names the rows, unique, never null and not part of any rule; or several columns that name them together, which
-            rules may compare. Without one, rows are deleted by all their values.
+            The column that names the rows, unique, never null and not part of any rule; or several columns that name
+            them together, which rules may compare. Without one, rows are deleted by all their values.
         rules
-            Chosen rules, as in :func:`rowlaw.check`: no other rules are searched, and the exact count of violations of each is known after
-            every batch. Only their columns are kept unless ``columns`` are given.
+            Chosen rules, as in :func:`rowlaw.check`: no other rules are searched, and the exact count of violations of
+            each is known after every batch. Only their columns are kept unless ``columns`` are given.
         kinds, nulls, error, cross, overlap, order_strings, single_row, constants, operators_of, predicates
             As in :func:`rowlaw.discover`. The predicate space is that of the first table, from here on.
         index_quota
-            Columns that may be indexed for keys (Swan), but as many as are needed; by default four more than are needed.
+            Columns that may be indexed for keys (Swan), but as many as are needed; by default four more than are
+            needed.
         time_limit
             Seconds after which nothing is made: a state keeps all rules that hold, or none.
         """
@@ -122,7 +125,9 @@ class Laws:
 
         chosen = rule_set(rules, nulls) if rules is not None else None
         meaning = nulls or (chosen.nulls if chosen is not None else "unknown")
-        options = UpkeepOptions(tuple(default_kinds(space) if kinds is None else kinds), meaning, error, space, index_quota, chosen)
+        options = UpkeepOptions(
+            tuple(default_kinds(space) if kinds is None else kinds), meaning, error, space, index_quota, chosen
+        )
         shown = Progress(quiet=not progress)
         if chosen is not None and columns is None:
             columns = list(dict.fromkeys(name for named in chosen for name in named.rule.columns))
@@ -135,8 +140,14 @@ class Laws:
             with shown.phase("read"):
                 relation = encode(source, row_id=row_id, session=session)
             with relation:
-                bound = [bind(n.origin or n.rule, relation.types, relation.skipped) for n in chosen] if chosen is not None else None
-                compared = predicate_space(RelationStatistics(relation), space) if bound is None else predicates_of(bound)
+                bound = (
+                    [bind(n.origin or n.rule, relation.types, relation.skipped) for n in chosen]
+                    if chosen is not None
+                    else None
+                )
+                compared = (
+                    predicate_space(RelationStatistics(relation), space) if bound is None else predicates_of(bound)
+                )
                 grown = GrowingTable.of(relation, scales=compared_columns(compared), others=columns is not None)
             laws = cls(store, evolution=evolution or (_chosen_rules() if chosen is not None else None))
             evolved = laws._evolution_type.create(grown, options, shown, limit)
@@ -156,7 +167,8 @@ class Laws:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, evolution: type[Evolution] | None = None) -> Self:
-        """The state in a folder, as it is now. Nothing but its manifest is read yet, and other processes may go on writing."""
+        """The state in a folder, as it is now. Nothing but its manifest is read yet, and other processes may go on
+        writing."""
         return cls(Store.open(path), evolution=evolution)
 
     def _discard_memory(self) -> None:
@@ -221,7 +233,9 @@ class Laws:
         with self._lock:
             if self.chosen:
                 return saved_counts(self._store.reader.json("evolution/chosen"))[0]
-            settings = {name: value for name, value in self.options.items() if name not in ("kinds", "nulls", "operators")}
+            settings = {
+                name: value for name, value in self.options.items() if name not in ("kinds", "nulls", "operators")
+            }
             return self._rulebook.rules(self.nulls, settings)
 
     @property
@@ -238,7 +252,11 @@ class Laws:
     @property
     def trajectory(self) -> list[dict[str, Any]]:
         """The counts of chosen rules over time: after the state was made, and after each batch."""
-        return [{"batch": b.number, "id": b.id, "at": b.at, **(b.counts or {})} for b in self.history.batches] if self.chosen else []
+        return (
+            [{"batch": b.number, "id": b.id, "at": b.at, **(b.counts or {})} for b in self.history.batches]
+            if self.chosen
+            else []
+        )
 
     @property
     def history(self) -> History:
@@ -300,17 +318,20 @@ class Laws:
         inserts
             Rows that come: what :func:`rowlaw.open_source` takes, in the columns of the table.
         deletes
-            Rows that go, before any come: with a ``row_id``, a frame with its columns or a list of ids; else whole rows, each of
-            which takes one living row with it.
+            Rows that go, before any come: with a ``row_id``, a frame with its columns or a list of ids; else whole
+            rows, each of which takes one living row with it.
         batch_id
             A name for the batch. A batch of that name that was applied before is not applied again.
         guard
-            Rules, as in :func:`rowlaw.check`: rows of the batch that break them are left out, and given back as ``quarantined``.
+            Rules, as in :func:`rowlaw.check`: rows of the batch that break them are left out, and given back as
+            ``quarantined``.
         before
-            Called with the quarantined rows and the ``batch_id`` before the batch is made durable: what it raises stops the batch.
+            Called with the quarantined rows and the ``batch_id`` before the batch is made durable: what it raises stops
+            the batch.
 
         >>> import tempfile, pyarrow as pa
-        >>> with Laws.create(tempfile.mkdtemp(), pa.table({"zip": [1, 1, 2], "city": ["a", "a", "b"]}), progress=False) as laws:
+        >>> table = pa.table({"zip": [1, 1, 2], "city": ["a", "a", "b"]})
+        >>> with Laws.create(tempfile.mkdtemp(), table, progress=False) as laws:
         ...     change = laws.apply(pa.table({"zip": [2], "city": ["c"]}), pa.table({"zip": [1], "city": ["a"]}))
         >>> change.inserted, change.deleted, laws.table.living
         (1, 1, 3)
@@ -325,7 +346,15 @@ class Laws:
                 self._discard_memory()
             if batch_id is not None and self._applied(batch_id):
                 return Change(
-                    0, 0, Events(), len(self._rulebook), shown.seconds, self.batch, batch_id, repeated=True, _rules=lambda: self.rules
+                    0,
+                    0,
+                    Events(),
+                    len(self._rulebook),
+                    shown.seconds,
+                    self.batch,
+                    batch_id,
+                    repeated=True,
+                    _rules=lambda: self.rules,
                 )
             try:
                 return self._apply_locked(writer, insert_batch, delete_batch, batch_id, guard_rules, before, shown)
@@ -396,7 +425,9 @@ class Laws:
         raw_events: list[RawEvent] = []
         if evolved is not None:
             gone, came = evolved.removed, evolved.added
-            raw_events += [("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)]
+            raw_events += [
+                ("retired", book.remove(n), witness) for n, witness in zip(gone.numbers, gone.witnesses, strict=True)
+            ]
             born = zip(entries(came, number, book), came.witnesses, strict=True)
             raw_events += [("born", book.add(entry), witness) for entry, witness in born]
         kinds = Counter(kind for kind, _, _ in raw_events)
@@ -404,7 +435,15 @@ class Laws:
         counts = (getattr(self._evolution, "counts", None) or self.counts) if self.chosen else None
         total = len(counts) if counts is not None else len(book)
         record = BatchRecord(
-            number, batch_id, _now(), len(taken.inserted), len(taken.deleted), kinds["born"], kinds["retired"], total, counts
+            number,
+            batch_id,
+            _now(),
+            len(taken.inserted),
+            len(taken.deleted),
+            kinds["born"],
+            kinds["retired"],
+            total,
+            counts,
         )
         events = Events(raw_events, record, rows, book.terms)
         for name, text in zip(LOGS, (short(record.to_dict()), events.line(terms_before)), strict=True):

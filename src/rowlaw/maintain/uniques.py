@@ -1,14 +1,15 @@
 """Minimal uniques and maximal non-uniques under inserts and deletes: Swan (Abedjan, Quiane-Ruiz, Naumann, ICDE 2014).
 
-*Inserts* (section III): a few columns are indexed so that every minimal unique has one of them. The rows that agree with a new row on
-these columns are looked up once for all uniques; each is a pair of rows whose difference set uniques have to hit. *Deletes* (section IV): a
-maximal non-unique stays one as long as a pair of living rows agrees on it. A pair is kept for each; when a row of it is deleted, the
-position lists of that row are looked at for another one.
+*Inserts* (section III): a few columns are indexed so that every minimal unique has one of them. The rows that agree
+with a new row on these columns are looked up once for all uniques; each is a pair of rows whose difference set uniques
+have to hit. *Deletes* (section IV): a maximal non-unique stays one as long as a pair of living rows agrees on it. A
+pair is kept for each; when a row of it is deleted, the position lists of that row are looked at for another one.
 
-Where we differ: columns are chosen for an index by how often uniques have them times how many values they have (a frequent column of two
-values finds half of the table); uniques are read off difference sets by the search that all kinds of rules share; and when a non-unique has
-lost its pair, the search proposes uniques from the difference sets of living pairs, and all rows prove or refute them. Section IV-B
-looks at the subsets of the former non-unique instead, 2^k of them for k columns: 8 s for a row of 10,000 x 15 (make bench T=upkeep).
+Where we differ: columns are chosen for an index by how often uniques have them times how many values they have (a
+frequent column of two values finds half of the table); uniques are read off difference sets by the search that all
+kinds of rules share; and when a non-unique has lost its pair, the search proposes uniques from the difference sets of
+living pairs, and all rows prove or refute them. Section IV-B looks at the subsets of the former non-unique instead, 2^k
+of them for k columns: 8 s for a row of 10,000 x 15 (make bench T=upkeep).
 """
 
 from __future__ import annotations
@@ -75,8 +76,11 @@ def select_columns(uniques: Iterable[Columns], weight: Callable[[int], float] = 
     return chosen
 
 
-def additional_columns(uniques: Sequence[Columns], chosen: Sequence[int], quota: int, selectivity: Mapping[int, float]) -> list[int]:
-    """Further columns to index, within a quota, that narrow down what the least selective of the chosen ones find (Algorithm 4).
+def additional_columns(
+    uniques: Sequence[Columns], chosen: Sequence[int], quota: int, selectivity: Mapping[int, float]
+) -> list[int]:
+    """Further columns to index, within a quota, that narrow down what the least selective of the chosen ones find
+    (Algorithm 4).
 
     >>> uniques = [frozenset("AB"), frozenset("AC"), frozenset("AD"), frozenset("CD")]
     >>> additional_columns(uniques, ["A", "C"], 3, {"A": 0.5, "B": 0.1, "C": 0.2, "D": 0.1})
@@ -129,13 +133,16 @@ class Uniques:
     ([('Age', 'Name'), ('Age', 'Phone')], [('Age',), ('Name', 'Phone')])
     """
 
-    def __init__(self, cells: Cells, sets: np.ndarray, seen: DifferenceSets, quota: int | None, alive: np.ndarray) -> None:
+    def __init__(
+        self, cells: Cells, sets: np.ndarray, seen: DifferenceSets, quota: int | None, alive: np.ndarray
+    ) -> None:
         self.cells, self.sets, self.differences, self.quota = cells, sets, seen, quota
         self.names = cells.names
         self.unknown = cells.slots.unknown
         self.lists: dict[int, EqualityIndex] = {}  # position lists by column
         self.indexed: list[int] = []
-        self.candidates = self.validations = self._compared = 0  # uniques proposed and asked about, pairs compared, by the last batch
+        # uniques proposed and asked about, pairs compared, by the last batch
+        self.candidates = self.validations = self._compared = 0
         self._present = alive  # the rows that a new index has to hold
 
     @staticmethod
@@ -151,7 +158,9 @@ class Uniques:
 
         ``quota``: columns that may be indexed, at most (but as many as are needed).
         """
-        names = columns if columns is not None else [name for name in table.names if name not in naming_only(table.row_id)]
+        names = (
+            columns if columns is not None else [name for name in table.names if name not in naming_only(table.row_id)]
+        )
         alive, empty = np.asarray(table.alive), np.zeros((1, word_count(len(names))), np.uint64)
         cells = Cells(column_slots(names, nulls, ordered=False), table)
         made = Uniques(cells, empty, DifferenceSets.none(cells), quota, alive)
@@ -182,7 +191,9 @@ class Uniques:
         return self._named(unpack(everything & ~self.differences.smallest))
 
     def _named(self, sets: Iterable[Sequence[int]]) -> list[tuple[str, ...]]:
-        return sorted((tuple(sorted(self.names[c] for c in line)) for line in sets), key=lambda names: (len(names), names))
+        return sorted(
+            (tuple(sorted(self.names[c] for c in line)) for line in sets), key=lambda names: (len(names), names)
+        )
 
     @property
     def pairs(self) -> int:
@@ -226,7 +237,8 @@ class Uniques:
             self._select_indexes(alive)
 
     def _duplicates(self, inserted: np.ndarray, alive: np.ndarray) -> np.ndarray:
-        """Pairs of a new row and another one that agree on the indexed columns of a minimal unique. Look-ups are shared (Algorithm 2)."""
+        """Pairs of a new row and another one that agree on the indexed columns of a minimal unique. Look-ups are shared
+        (Algorithm 2)."""
         indexed = pack([self.indexed], len(self.names))
         # what agrees on more columns agrees on fewer: a key that holds another one need not be looked up
         keys = minimal_edges(distinct(self.sets & indexed))
@@ -252,7 +264,9 @@ class Uniques:
         new = self.differences.add(pairs)
         if len(new):
             graph = Hypergraph(np.concatenate((hit_before, new)), len(self.names))
-            self.sets = (refine(graph, self.sets, len(hit_before)) if len(hit_before) else minimal_hitting_sets(graph)).all
+            self.sets = (
+                refine(graph, self.sets, len(hit_before)) if len(hit_before) else minimal_hitting_sets(graph)
+            ).all
 
     # Deletes
 
@@ -260,7 +274,9 @@ class Uniques:
         before = self.differences.smallest
         # section IV-B: another pair of the same non-unique is most likely beside a row that went
         gone = [
-            edge for edge, rows in self.differences.drop_deleted(alive) if not any(self._find_other_pair(edge, row, alive) for row in rows)
+            edge
+            for edge, rows in self.differences.drop_deleted(alive)
+            if not any(self._find_other_pair(edge, row, alive) for row in rows)
         ]
         if int(np.count_nonzero(alive)) < 2:
             self.sets, self.differences = np.zeros((1, self.sets.shape[1]), np.uint64), DifferenceSets.none(self.cells)
@@ -275,7 +291,8 @@ class Uniques:
                 self._select_indexes(alive)
 
     def _find_other_pair(self, edge: np.ndarray, row: int, alive: np.ndarray) -> bool:
-        """Whether two living rows agree with a row that went on all columns but those of a difference set; they are kept then."""
+        """Whether two living rows agree with a row that went on all columns but those of a difference set; they are
+        kept then."""
         everything = pack([range(len(self.names))], len(self.names))[0]
         line = unpack((everything & ~edge)[None, :])[0]
         columns, out = np.array(line, np.int64), np.flatnonzero(alive)[:2]
@@ -284,13 +301,18 @@ class Uniques:
                 return False  # null agrees with nothing: the row had no duplicates here
             index = max((self._position_list(c) for c in line), key=lambda i: i.groups)
             out = np.empty(2, np.int64)
-            out = out[: kernels.members(self.cells.matrix, index.columns, columns, row, index.table, index.following, alive, out)]
+            out = out[
+                : kernels.members(
+                    self.cells.matrix, index.columns, columns, row, index.table, index.following, alive, out
+                )
+            ]
         if len(out) == 2:
             self.differences.add(out[None, :])
         return len(out) == 2
 
     def _search_and_validate(self, alive: np.ndarray, proven: np.ndarray) -> None:
-        """Have proposed uniques proven or refuted by all rows, until none is refuted. Those in ``proven`` need no proof."""
+        """Have proposed uniques proven or refuted by all rows, until none is refuted. Those in ``proven`` need no
+        proof."""
         portion, done = PORTION, [proven]
         while True:
             asked = without(self.sets, np.concatenate(done))
@@ -377,7 +399,9 @@ class Uniques:
         made = Uniques(cells, reader.array("sets").copy(), seen, facts["quota"], np.asarray(table.alive).copy())
         made.indexed = facts["indexed"]
         for column, saved in facts["lists"]:
-            index = made.lists[column] = EqualityIndex.load(reader.under(f"list-{column}"), saved, cells, unknown=made.unknown)
+            index = made.lists[column] = EqualityIndex.load(
+                reader.under(f"list-{column}"), saved, cells, unknown=made.unknown
+            )
             index.add_rows(cells, np.arange(index.rows, cells.rows))
         return made
 
@@ -397,7 +421,8 @@ class Uniques:
         self._search_and_validate(alive, initial.keys)
 
     def _check(self, alive: np.ndarray) -> None:
-        """Assert every invariant: indexes, coverage, difference sets, and that uniques are minimal and non-uniques maximal."""
+        """Assert every invariant: indexes, coverage, difference sets, and that uniques are minimal and non-uniques
+        maximal."""
         for index in self.lists.values():
             index._check(self.cells, alive)
         assert self._covered

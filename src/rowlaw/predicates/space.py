@@ -58,7 +58,12 @@ class SpaceOptions:
         if self.predicates is None:
             return
         if not self.predicates:
-            raise RowlawError("BAD_OPTION", option="predicates", value=[], problem="give at least one predicate, or leave the option out")
+            raise RowlawError(
+                "BAD_OPTION",
+                option="predicates",
+                value=[],
+                problem="give at least one predicate, or leave the option out",
+            )
         defaults = {f.name: f.default for f in fields(SpaceOptions)} | {"operators": {}}
         for name in ("operators", "cross", "overlap", "single_row", "constants"):
             value = getattr(self, name)
@@ -109,7 +114,9 @@ def read_predicates(predicates: str | Predicate | Iterable[str | Predicate] | No
     given = [predicates] if isinstance(predicates, str | Predicate) else list(predicates)
     for item in given:
         if not isinstance(item, str | Predicate):
-            raise RowlawError("BAD_OPTION", option="predicates", value=item, problem="a predicate is a text such as 's.zip = t.zip'")
+            raise RowlawError(
+                "BAD_OPTION", option="predicates", value=item, problem="a predicate is a text such as 's.zip = t.zip'"
+            )
     return tuple(parse_predicate(str(item)) for item in given)
 
 
@@ -132,7 +139,9 @@ def predicate_space(statistics: Statistics, options: SpaceOptions | None = None)
         statistics.column(name)  # an unknown name is an error here
     kinds = {name: statistics.column(name).type for name in names}
     pairs = _Pairs(statistics)
-    ordered = {name for name, kind in kinds.items() if kind in ORDERED_TYPES or (kind == "text" and chosen.order_strings)}
+    ordered = {
+        name for name, kind in kinds.items() if kind in ORDERED_TYPES or (kind == "text" and chosen.order_strings)
+    }
     found: list[Predicate] = []
 
     def operators(column: str, by_order: bool) -> tuple[Op, ...]:
@@ -202,7 +211,9 @@ class _Pairs:
         sure = all(math.isfinite(v) for v in (x, y)) and x != 0 and y != 0
         if sure:
             ratio = abs(x / y)
-            sure = math.isfinite(ratio) and all(abs(ratio / border - 1) > _BORDER for border in (MAGNITUDE, 1 / MAGNITUDE))
+            sure = math.isfinite(ratio) and all(
+                abs(ratio / border - 1) > _BORDER for border in (MAGNITUDE, 1 / MAGNITUDE)
+            )
         if not sure:
             x, y = (self._mean(name, exact=True) for name in (a, b))
         if x == 0 or y == 0:
@@ -214,7 +225,11 @@ def _literals(statistics: Statistics, name: str, share: float) -> list[Any]:
     """Return the values that at least this share of the rows have, for use as literals (C-FASTDC's support
     threshold)."""
     values = statistics.frequent_values(name, share)
-    return [v for v in values if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > LONGEST)]
+    return [
+        v
+        for v in values
+        if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > LONGEST)
+    ]
 
 
 def operators(text: str) -> tuple[Op, ...]:
@@ -227,7 +242,9 @@ def operators(text: str) -> tuple[Op, ...]:
     found = []
     for part in text.replace(",", " ").split():
         if part not in symbols:
-            raise RowlawError("BAD_OPTION", option="operators", value=part, problem=f"use {' '.join(symbols)}{nearest(part, symbols)}")
+            raise RowlawError(
+                "BAD_OPTION", option="operators", value=part, problem=f"use {' '.join(symbols)}{nearest(part, symbols)}"
+            )
         found.append(symbols[part])
     return tuple(found)
 
@@ -241,7 +258,8 @@ def compared_columns(predicates: Iterable[Predicate]) -> list[set[str]]:
     """Groups of columns that predicates compare with each other, directly or through others.
 
     >>> from rowlaw.rules import parse
-    >>> [sorted(names) for names in compared_columns(predicates_of([parse("not (s.a = t.b and s.c < t.c and s.b > t.d)")]))]
+    >>> rule = parse("not (s.a = t.b and s.c < t.c and s.b > t.d)")
+    >>> [sorted(names) for names in compared_columns(predicates_of([rule]))]
     [['a', 'b', 'd']]
     """
     groups: list[set[str]] = []

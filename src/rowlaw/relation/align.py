@@ -99,7 +99,9 @@ def position(values: pa.Array, value: Any) -> tuple[int, bool]:
     ((1, True), (1, False))
     """
     if isinstance(value, dt.datetime):
-        value = pa.scalar(value, pa.timestamp("us", "UTC" if value.tzinfo else None)).cast(pa.timestamp("us")).value * 1000
+        value = (
+            pa.scalar(value, pa.timestamp("us", "UTC" if value.tzinfo else None)).cast(pa.timestamp("us")).value * 1000
+        )
     if pa.types.is_floating(values.type) and isinstance(value, Decimal):
         value = float(value)  # against floats a literal such as 0.1 means the float that is written so
     key = _object_at if not pa.types.is_timestamp(values.type) else _nanoseconds_at

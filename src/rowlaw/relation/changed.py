@@ -13,7 +13,9 @@ from rowlaw.relation.relation import CODES_FILE, Relation
 from rowlaw.spark.ship import located
 
 
-def changed_rows(relation: Relation, rows: np.ndarray, copied: np.ndarray, columns: np.ndarray, codes: np.ndarray) -> Relation:
+def changed_rows(
+    relation: Relation, rows: np.ndarray, copied: np.ndarray, columns: np.ndarray, codes: np.ndarray
+) -> Relation:
     """Make a relation of ``rows``, followed by a copy of each of ``copied`` with one cell changed.
 
     ``rows``, ``copied``: positions in ``relation``. ``columns``, ``codes`` (one for each copy): the index of the column

@@ -56,7 +56,9 @@ def ordered_column(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     """
     if _mostly_different(column):
         whole = _one_chunk(column.cast(storage_type(column.type)))
-        return _ranked(_one_chunk(_plain_floats(pa.chunked_array([whole]))) if pa.types.is_floating(whole.type) else whole)
+        return _ranked(
+            _one_chunk(_plain_floats(pa.chunked_array([whole]))) if pa.types.is_floating(whole.type) else whole
+        )
     local = local_column(column)
     merged = merge([local.values], None, infer=False)
     return merged.values, np.take(merged.maps[0], local.codes, mode="wrap")  # -1 wraps to the null at the end
@@ -65,7 +67,12 @@ def ordered_column(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
 def _mostly_different(column: pa.ChunkedArray) -> bool:
     """Return whether a column has numbers, dates or timestamps of which, by its first rows, few occur twice."""
     dtype = column.type
-    fixed = pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_date32(dtype) or pa.types.is_timestamp(dtype)
+    fixed = (
+        pa.types.is_integer(dtype)
+        or pa.types.is_floating(dtype)
+        or pa.types.is_date32(dtype)
+        or pa.types.is_timestamp(dtype)
+    )
     if not fixed or len(column) < FIRST_ROWS:
         return False
     return pc.count_distinct(column.slice(0, FIRST_ROWS)).as_py() > MANY_DIFFERENT * FIRST_ROWS
@@ -135,7 +142,9 @@ def merge(parts: Sequence[pa.Array], wanted: pa.DataType | None, infer: bool, *,
     if infer:
         values = typed(values, wanted, zones=zones)
     elif wanted is not None:
-        values = typed(values, wanted, zones=zones) if pa.types.is_large_string(values.type) else converted(values, wanted)
+        values = (
+            typed(values, wanted, zones=zones) if pa.types.is_large_string(values.type) else converted(values, wanted)
+        )
     if pa.types.is_floating(values.type):
         values = _plain_floats(pa.chunked_array([values])).combine_chunks()
     ordered, ranks = _ranked(values)
@@ -170,7 +179,11 @@ def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
 def _ranked_numbers(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     real = values.drop_null()
     plain = (
-        real.view(pa.int32()) if pa.types.is_date32(values.type) else real.view(pa.int64()) if pa.types.is_timestamp(values.type) else real
+        real.view(pa.int32())
+        if pa.types.is_date32(values.type)
+        else real.view(pa.int64())
+        if pa.types.is_timestamp(values.type)
+        else real
     )
     numbers = plain.to_numpy(zero_copy_only=False)
     order = np.argsort(numbers)

@@ -113,7 +113,11 @@ def encode(
     """
     ids = checked_id(row_id, source)
     workers = workers or _workers(source, session)
-    home = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="rowlaw-", dir=os.environ.get("ROWLAW_SCRATCH")))
+    home = (
+        Path(folder)
+        if folder is not None
+        else Path(tempfile.mkdtemp(prefix="rowlaw-", dir=os.environ.get("ROWLAW_SCRATCH")))
+    )
     if folder is None:
         drafts.add(str(home))
     home.mkdir(parents=True, exist_ok=True)
@@ -156,12 +160,15 @@ class _ReadTask:
     name: str
 
 
-def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop) -> list[list[_Part]]:
+def _read_splits(
+    source: FileSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop
+) -> list[list[_Part]]:
     """Return the parts of each column, in the order of the splits."""
     splits = source.splits
     if isinstance(workers, SparkTasks):
         splits = tuple(
-            s.spilled(os.path.join(scratch.path, f"frame-{i}.arrow")) if isinstance(s, MemorySplit) else s for i, s in enumerate(splits)
+            s.spilled(os.path.join(scratch.path, f"frame-{i}.arrow")) if isinstance(s, MemorySplit) else s
+            for i, s in enumerate(splits)
         )
     tasks = [
         _ReadTask(split, columns, f"{i}-{j}")
@@ -174,7 +181,9 @@ def _read_splits(source: FileSource, scratch: SharedFolder, workers: Workers, sh
         return [_keep(table.column(i), f"{task.name}-{i}", scratch) for i in range(len(task.columns))]
 
     if isinstance(workers, SparkTasks):
-        results = workers.map(read, tasks, f"read {source.name}", taken=None if shared else partial(_stored, scratch), stop=stop)
+        results = workers.map(
+            read, tasks, f"read {source.name}", taken=None if shared else partial(_stored, scratch), stop=stop
+        )
     else:
         results = workers.map(read, tasks, f"read {source.name}", stop=stop)
     parts: dict[str, list[_Part]] = {name: [] for name in source.columns}
@@ -196,7 +205,9 @@ def _stored(scratch: SharedFolder, parts: list[_Part]) -> list[_Part]:
     return [part.stored(scratch.path) for part in parts]
 
 
-def _read_frame(source: FrameSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop) -> list[list[_Part]]:
+def _read_frame(
+    source: FrameSource, scratch: SharedFolder, workers: Workers, shared: bool, stop: Stop
+) -> list[list[_Part]]:
     names = source.columns
     assert isinstance(workers, SparkTasks)
 
@@ -248,7 +259,9 @@ class _MergeTask:
     infer: bool
 
 
-def _merge_columns(source: Source, parts: list[list[_Part]], rows: int, home: Path, workers: Workers, stop: Stop) -> list[RelationColumn]:
+def _merge_columns(
+    source: Source, parts: list[list[_Part]], rows: int, home: Path, workers: Workers, stop: Stop
+) -> list[RelationColumn]:
     path = home / CODES_FILE
     _allocate(path, 4 * rows * len(parts))
     infer = isinstance(source, FileSource) and source.inferred
@@ -286,7 +299,9 @@ def placed(error: RowlawError, source: Source) -> RowlawError:
     column, value = error.parameters["column"], error.parameters["value"]
     for outer in source.splits if isinstance(source, FileSource) else ():
         split = getattr(outer, "split", outer)
-        if isinstance(split, CsvSplit) and (line := find_value(split.path, split.dialect, split.names.index(column), value)):
+        if isinstance(split, CsvSplit) and (
+            line := find_value(split.path, split.dialect, split.names.index(column), value)
+        ):
             path, where = split.path, f", line {line}"
             break
     return RowlawError("BAD_VALUE", **{**error.parameters, "path": path, "where": where})
@@ -295,7 +310,9 @@ def placed(error: RowlawError, source: Source) -> RowlawError:
 def _combinations(codes: Sequence[np.ndarray], distinct: Sequence[int]) -> int:
     """Count the distinct combinations of values in some columns (``int32[rows]`` each) without nulls: one sort."""
     rows = np.arange(len(codes[0]), dtype=np.int32)
-    _, order = Side.whole(rows).sorted_by([Sorted(column, width + 1) for column, width in zip(codes, distinct, strict=True)])
+    _, order = Side.whole(rows).sorted_by(
+        [Sorted(column, width + 1) for column, width in zip(codes, distinct, strict=True)]
+    )
     differ = np.zeros(max(0, len(rows) - 1), bool)
     for column in codes:
         ordered = column[order]
@@ -312,6 +329,8 @@ def _check_row_id(relation: Relation) -> None:
             raise null_ids(column.name, column.nulls)
     distinct = max((column.distinct for column in columns), default=0)
     if distinct < relation.rows and len(columns) > 1:
-        distinct = _combinations([relation.codes(column.name) for column in columns], [column.distinct for column in columns])
+        distinct = _combinations(
+            [relation.codes(column.name) for column in columns], [column.distinct for column in columns]
+        )
     if distinct < relation.rows:
         raise repeated_ids(relation.row_id, relation.rows, distinct)

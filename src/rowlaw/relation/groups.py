@@ -169,11 +169,17 @@ class Groups:
         """Of one side: the rows that agree on ``equal``, laid out by ``columns`` as by :meth:`Side.laid_out`, in one
         sort if it fits."""
         possible = span(self.number, [c.of_s for c in equal])
-        if (len(equal) > 1 and possible > SELECTIVE * self.rows) or (possible * span(1, columns)).bit_length() > KEY_BITS:
+        if (len(equal) > 1 and possible > SELECTIVE * self.rows) or (
+            possible * span(1, columns)
+        ).bit_length() > KEY_BITS:
             return self.refine(equal).s.laid_out(columns)
         keys, order = self.s.sorted_by([*(c.of_s for c in equal), *columns])
         number, room, digits = keys.dtype.type, np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
-        side = Side(*kernels.stripped(keys, order, self.s.rows, number(span(1, columns)), room, number(columns[-1].width), digits))
+        side = Side(
+            *kernels.stripped(
+                keys, order, self.s.rows, number(span(1, columns)), room, number(columns[-1].width), digits
+            )
+        )
         return side, digits[: len(side.rows)]
 
     def _agreeing(self, equal: Sequence[Compared]) -> Groups:
@@ -212,7 +218,9 @@ class Groups:
         return kernels.same_group(self.s.rows, self.s.starts, self.t.rows, self.t.starts, marks)
 
 
-def _partnered(rows: np.ndarray, codes: np.ndarray, others: np.ndarray, other_codes: np.ndarray, width: int) -> np.ndarray:
+def _partnered(
+    rows: np.ndarray, codes: np.ndarray, others: np.ndarray, other_codes: np.ndarray, width: int
+) -> np.ndarray:
     """Return the rows whose code one of the others has."""
     marks, kept = np.zeros(width + 1, np.bool_), np.empty(len(rows) + 1, np.int32)
     kernels.mark(others, other_codes, marks)

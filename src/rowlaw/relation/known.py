@@ -50,7 +50,9 @@ class KnownRows:
         return KnownRows.of(names, relation.codes, relation.rows)
 
     @staticmethod
-    def of(names: Sequence[str], codes: Callable[[str], np.ndarray], rows: int, present: np.ndarray | None = None) -> KnownRows:
+    def of(
+        names: Sequence[str], codes: Callable[[str], np.ndarray], rows: int, present: np.ndarray | None = None
+    ) -> KnownRows:
         """Return those of ``rows`` rows. ``codes`` gives a column, with null below 0; ``present`` says which of its
         rows count, all if not given.
 
@@ -67,7 +69,9 @@ class KnownRows:
         for known in _known([columns[i] for i in others], present):
             complete += int(np.count_nonzero(known.all(axis=1)))
             if complete >= ENOUGH:
-                return KnownRows(rows, tuple(names[i] for i in empty), np.zeros((1, len(empty)), bool), np.array([ENOUGH]))
+                return KnownRows(
+                    rows, tuple(names[i] for i in empty), np.zeros((1, len(empty)), bool), np.array([ENOUGH])
+                )
         patterns, counts = _patterns(columns, present)
         most_known = np.argsort(-patterns.sum(axis=1), kind="stable")
         return KnownRows(rows, tuple(names), patterns[most_known], np.minimum(counts[most_known], ENOUGH))

@@ -52,7 +52,9 @@ class MemoryRelation(Relation):
         return _rebuilt, (self.decode(), self.row_id)
 
 
-def _made(matrix: np.ndarray, columns: Sequence[RelationColumn], dictionaries: list[pa.Array], row_id: RowId = None) -> MemoryRelation:
+def _made(
+    matrix: np.ndarray, columns: Sequence[RelationColumn], dictionaries: list[pa.Array], row_id: RowId = None
+) -> MemoryRelation:
     relation = MemoryRelation(Path(), matrix.shape[1], columns, row_id=row_id)
     matrix.setflags(write=False)  # as memory-mapped codes are, so that kernels are compiled once
     relation.matrix = matrix

@@ -198,7 +198,13 @@ def _on_scale(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=1)
-def _opened(folder: Path, rows: int, columns: tuple[RelationColumn, ...], row_id: tuple[str, ...], name: str) -> Relation:  # noqa: ARG001
+def _opened(
+    folder: Path,
+    rows: int,
+    columns: tuple[RelationColumn, ...],
+    row_id: tuple[str, ...],
+    name: str,  # noqa: ARG001
+) -> Relation:
     return Relation(folder, rows, columns, row_id=row_id)
 
 

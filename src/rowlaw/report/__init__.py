@@ -1,4 +1,5 @@
-"""For people: :func:`write_report` makes an HTML file that opens anywhere, :func:`explain` says all there is to say about one rule."""
+"""For people: :func:`write_report` makes an HTML file that opens anywhere, :func:`explain` says all there is to say
+about one rule."""
 
 from rowlaw.report.explanation import Explanation, explain
 from rowlaw.report.html import report_html, write_report

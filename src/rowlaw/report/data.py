@@ -44,7 +44,9 @@ class Found:
     def of(result: Result) -> Found:
         dependencies = any(isinstance(v.rule, FunctionalDependency) and v.violations for v in result.verdicts)
         rules = RuleSet(tuple(v.named for v in result.verdicts), result.engine.nulls)
-        return Found(result, result.causes(), result.suspects() if dependencies else None, of_engine(result.engine, rules))
+        return Found(
+            result, result.causes(), result.suspects() if dependencies else None, of_engine(result.engine, rules)
+        )
 
 
 def of_result(found: Found, limits: Limits, facts: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +58,12 @@ def of_result(found: Found, limits: Limits, facts: dict[str, Any]) -> dict[str, 
     rules, pictured = [], []
     for place, (number, verdict) in enumerate(shown):
         entry = _rule(verdict.named, result.engine.nulls, with_sql=place < limits.sql_rules)
-        entry |= {"status": verdict.status, "violations": verdict.violations, "rows": verdict.rows, "error": verdict.error}
+        entry |= {
+            "status": verdict.status,
+            "violations": verdict.violations,
+            "rows": verdict.rows,
+            "error": verdict.error,
+        }
         if verdict.violations and place < limits.clash_rules:
             listed = result.findings.first(number, LOOKED_AT * limits.clashes, each=EACH)
             clashes = distinct(side_by_side(verdict.rule, listed, result.engine.nulls))[: limits.clashes]
@@ -88,7 +95,10 @@ def _suspects(found: pa.Table | None, limits: Limits) -> dict[str, Any]:
     if found is None:
         return {"total": 0, "cells": []}
     cells = [
-        {**{name: printed(cell[name], limits.cell) for name in ("row", "column", "value", "usual")}, "against": cell["against"]}
+        {
+            **{name: printed(cell[name], limits.cell) for name in ("row", "column", "value", "usual")},
+            "against": cell["against"],
+        }
         | {"backing": cell["backing"]}
         for cell in found.slice(0, limits.suspects).to_pylist()
     ]
@@ -101,9 +111,19 @@ def _causes(found: Causes, limits: Limits, suspects: dict[str, Any]) -> dict[str
     whole = [(cause.id, set(cause.rows)) for cause in found.rules if cause.whole]
     for row in every[: limits.causes]:
         label = printed(row, limits.cell)
-        cells = [{name: cell[name] for name in ("column", "value", "usual")} for cell in suspects["cells"] if cell["row"] == label]
+        cells = [
+            {name: cell[name] for name in ("column", "value", "usual")}
+            for cell in suspects["cells"]
+            if cell["row"] == label
+        ]
         rows.append({"row": label, "rules": [id for id, members in whole if row in members], "cells": cells})
-    return {"text": str(found), "rows": rows, "total_rows": len(every), "explained": found.explained, "violations": found.violations}
+    return {
+        "text": str(found),
+        "rows": rows,
+        "total_rows": len(every),
+        "explained": found.explained,
+        "violations": found.violations,
+    }
 
 
 def profile_of(profile: Profile, limits: Limits) -> dict[str, Any]:
@@ -123,9 +143,20 @@ def of_rules(found: RuleSet, limits: Limits, facts: dict[str, Any]) -> dict[str,
     total = len(found)
     if isinstance(found, Discovery):
         columns, total = list(found.columns), found.total
-        near = [{"rule": str(m.rule), "sentence": english(m.rule), "violations": m.violations} for m in found.near_misses]
-        extra = {"table_rows": found.rows, "seconds": {k: round(v, 3) for k, v in found.seconds.items()}, "near_misses": near}
-        extra |= {"predicates": found.predicates, "strategy": found.strategy, "why": found.why, "partial": found.partial}
+        near = [
+            {"rule": str(m.rule), "sentence": english(m.rule), "violations": m.violations} for m in found.near_misses
+        ]
+        extra = {
+            "table_rows": found.rows,
+            "seconds": {k: round(v, 3) for k, v in found.seconds.items()},
+            "near_misses": near,
+        }
+        extra |= {
+            "predicates": found.predicates,
+            "strategy": found.strategy,
+            "why": found.why,
+            "partial": found.partial,
+        }
         for entry in rules:
             entry["restated_by"] = list(found.folded.get(entry["id"], ()))
     statuses = [_found(named) for named in found]
@@ -185,7 +216,12 @@ def _rule(named: NamedRule, nulls: Nulls, *, with_sql: bool) -> dict[str, Any]:
         "columns": list(named.rule.columns),
         "ops": [_operators(named, name) for name in named.rule.columns],
     }
-    facts = {"because": named.because, "support": named.support, "score": named.score, "tolerate": named.tolerate or None}
+    facts = {
+        "because": named.because,
+        "support": named.support,
+        "score": named.score,
+        "tolerate": named.tolerate or None,
+    }
     entry |= {name: value for name, value in facts.items() if value is not None}
     if named.because and named.because.startswith(entry["sentence"]):  # discovery's reasons repeat the sentence
         entry["because"] = named.because[len(entry["sentence"]) :].strip()
@@ -200,10 +236,21 @@ def _operators(named: NamedRule, column: str) -> str:
 
 def _clash(clash: Clash, cell: int) -> dict[str, Any]:
     lines = [
-        [printed(k.left, cell), printed(k.left_value, cell), k.op, printed(k.right, cell), printed(k.right_value, cell), int(k.marked)]
+        [
+            printed(k.left, cell),
+            printed(k.left_value, cell),
+            k.op,
+            printed(k.right, cell),
+            printed(k.right_value, cell),
+            int(k.marked),
+        ]
         for k in clash.lines
     ]
-    return {"s": printed(clash.s_row, cell), "t": None if clash.t_row is None else printed(clash.t_row, cell), "lines": lines}
+    return {
+        "s": printed(clash.s_row, cell),
+        "t": None if clash.t_row is None else printed(clash.t_row, cell),
+        "lines": lines,
+    }
 
 
 def _worst(result: Result, limits: Limits) -> dict[str, Any]:
@@ -212,7 +259,9 @@ def _worst(result: Result, limits: Limits) -> dict[str, Any]:
     columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:WORST_COLUMNS]
     rows = []
     for worst in result.findings.worst(limits.worst, columns):
-        rules = sorted(((result.verdicts[number].id, pairs) for number, pairs in worst.pairs_of.items()), key=lambda pair: -pair[1])
+        rules = sorted(
+            ((result.verdicts[number].id, pairs) for number, pairs in worst.pairs_of.items()), key=lambda pair: -pair[1]
+        )
         values = [printed(value, limits.cell) for value in worst.values]
         row = {"row": printed(worst.row, limits.cell), "pairs": worst.pairs, "rules": rules[:8], "more": len(rules[8:])}
         rows.append(row | {"values": values})

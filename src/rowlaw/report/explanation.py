@@ -1,7 +1,7 @@
 """``rowlaw.explain``: everything there is to say about one rule on one table.
 
-Whether it holds, what breaks it, which rows would have to go, what each of its comparisons does, how it is checked, what it is in words
-and in SQL, and, among rules that are given, where it ranks and why.
+Whether it holds, what breaks it, which rows would have to go, what each of its comparisons does, how it is checked,
+what it is in words and in SQL, and, among rules that are given, where it ranks and why.
 """
 
 from __future__ import annotations
@@ -97,7 +97,13 @@ class Explanation:
             "implied_by": [{"id": r.id, "rule": str(r.rule)} for r in self.stronger],
             "remove": {"rows": self.removal.count, "exact": self.removal.exact, "some": list(self.removal.first)},
             "near_misses": [
-                {"rule": str(s.rule), "without": s.dropped, "violations": s.violations, "remove": s.removal, "exact": s.exact}
+                {
+                    "rule": str(s.rule),
+                    "without": s.dropped,
+                    "violations": s.violations,
+                    "remove": s.removal,
+                    "exact": s.exact,
+                }
                 for s in self.shorter
             ],
             "plan": self.plan.to_dict(),
@@ -121,7 +127,8 @@ def explain(
     progress: bool = True,
     **reading: Any,
 ) -> Explanation:
-    """What breaks a rule, which rows would have to go, how it is checked, what it means, and where it ranks among ``rules``.
+    """What breaks a rule, which rows would have to go, how it is checked, what it means, and where it ranks among
+    ``rules``.
 
     Parameters
     ----------
@@ -130,7 +137,8 @@ def explain(
     rule
         A rule, its text, or the id of one of ``rules``.
     rules
-        The rules it is ranked among: a rule set or the path of a rule file. Without them it is not ranked, and the answer comes at once.
+        The rules it is ranked among: a rule set or the path of a rule file. Without them it is not ranked, and the
+        answer comes at once.
     kinds, time_limit
         Of the discovery that gives a meaning to the id of a rule, where ``rules`` do not.
     sample
@@ -151,9 +159,12 @@ def explain(
     source = open_source(table, columns=columns, types=types, session=session, **reading)
     given = _named(rule, known)
     if given is not None:
-        bind(given.origin or given.rule, known_types(source), source.skipped)  # a bad rule is an error before anything runs
+        # a bad rule is an error before anything runs
+        bind(given.origin or given.rule, known_types(source), source.skipped)
         if known is None:  # nothing else is asked of the table
-            used = dict.fromkeys((*given.rule.columns, *(name for name in id_columns(row_id) if name in source.columns)))
+            used = dict.fromkeys(
+                (*given.rule.columns, *(name for name in id_columns(row_id) if name in source.columns))
+            )
             source = replace(source, schema=pa.schema([source.schema.field(name) for name in used]))
     with shown.phase("read"):
         engine = open_local(source, wanted, row_id=row_id, session=session)
@@ -171,7 +182,9 @@ def explain(
         engine.close()
 
 
-def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet | None = None, *, sample: int = 3, partial: bool = False) -> Explanation:
+def run(
+    engine: DiscoveryEngine, named: NamedRule, known: RuleSet | None = None, *, sample: int = 3, partial: bool = False
+) -> Explanation:
     """Explain a rule on a table that is open already; its place in a ranking only among rules that are known."""
     result = check_run(engine, RuleSet((named,), engine.nulls))
     (verdict,) = result.verdicts
@@ -199,7 +212,8 @@ def run(engine: DiscoveryEngine, named: NamedRule, known: RuleSet | None = None,
 
 
 def query(engine: DiscoveryEngine, rule: Rule) -> str:
-    """The rule as SQL on a table called ``table``: groups for keys and functional dependencies, else pairs of rows, or rows."""
+    """The rule as SQL on a table called ``table``: groups for keys and functional dependencies, else pairs of rows, or
+    rows."""
     floats = frozenset(c.name for c in engine.statistics.columns if str(c.arrow_type) == "double")
     return Plan(RuleSet(nulls=engine.nulls), "table", floats=floats).query(rule)
 
@@ -228,7 +242,11 @@ def looks_like_an_id(text: str) -> bool:
 
 def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Judged | None:
     """What speaks for a rule; None for rules that discovery does not make."""
-    if len(rule.denials) != 1 or engine.rows < 2 or any(isinstance(p.right, Condition) for p in rule.denials[0].predicates):
+    if (
+        len(rule.denials) != 1
+        or engine.rows < 2
+        or any(isinstance(p.right, Condition) for p in rule.denials[0].predicates)
+    ):
         return None
     return judged(engine, rule, exact=exact)
 
@@ -256,5 +274,9 @@ def _shorter(engine: DiscoveryEngine, rule: Rule) -> tuple[Shorter, ...]:
     for number, ((dropped, _), law, count) in enumerate(zip(without, shorter, findings.counts, strict=True)):
         quick = law.kind != "dc" or count.pairs <= LISTED or law.denials[0].arity == 1
         removal = findings.rows_to_remove(number, 0) if quick else None
-        found.append(Shorter(law, dropped, count.pairs, None if removal is None else removal.count, removal is None or removal.exact))
+        found.append(
+            Shorter(
+                law, dropped, count.pairs, None if removal is None else removal.count, removal is None or removal.exact
+            )
+        )
     return tuple(sorted(found, key=lambda s: s.violations))

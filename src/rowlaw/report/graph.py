@@ -1,4 +1,5 @@
-"""The graph of keys and functional dependencies: which columns there are and what leads to what. The page lays it out in layers."""
+"""The graph of keys and functional dependencies: which columns there are and what leads to what. The page lays it out
+in layers."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ def dependency_graph(rules: Sequence[tuple[NamedRule, str]]) -> dict[str, Any] |
     """The keys and dependencies among the rules, in their order; None where there are none.
 
     >>> from rowlaw.rules import RuleSet
-    >>> dependency_graph([(named, "holds") for named in RuleSet.of(["fd (zip) -> city", "key (id)"])])["laws"]
-    [{'rule': 'R1', 'status': 'holds', 'left': ['zip'], 'right': 'city'}, {'rule': 'R2', 'status': 'holds', 'left': ['id'], 'right': None}]
+    >>> laws = dependency_graph([(named, "holds") for named in RuleSet.of(["fd (zip) -> city", "key (id)"])])["laws"]
+    >>> laws[0]
+    {'rule': 'R1', 'status': 'holds', 'left': ['zip'], 'right': 'city'}
+    >>> laws[1]
+    {'rule': 'R2', 'status': 'holds', 'left': ['id'], 'right': None}
     """
     drawn = [(named, status, found) for named, status in rules if (found := as_dependency(named.rule)) is not None]
     if not drawn:

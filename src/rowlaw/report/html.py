@@ -1,7 +1,8 @@
-"""One HTML file: the page, its style and script, the data, and the chart library, squeezed. Nothing is fetched, nothing is evaluated.
+"""One HTML file: the page, its style and script, the data, and the chart library, squeezed. Nothing is fetched, nothing
+is evaluated.
 
-What the table holds is data in a JSON block and reaches the page as text only. The content security policy allows exactly the
-scripts of the page, by their hashes, and no connection at all.
+What the table holds is data in a JSON block and reaches the page as text only. The content security policy allows
+exactly the scripts of the page, by their hashes, and no connection at all.
 """
 
 from __future__ import annotations
@@ -49,7 +50,11 @@ def report_html(
     limits = Limits()
     checked = Found.of(found) if isinstance(found, Result) else None
     for _ in range(ROUNDS):
-        document = of_result(checked, limits, facts) if checked is not None else of_rules(cast("RuleSet", found), limits, facts)
+        document = (
+            of_result(checked, limits, facts)
+            if checked is not None
+            else of_rules(cast("RuleSet", found), limits, facts)
+        )
         document["history"] = history_of(history, limits) if history is not None else None
         if profile is not None:
             document["profile"] = profile_of(profile, limits)
@@ -74,7 +79,8 @@ def write_report(
     Parameters
     ----------
     found
-        What :func:`rowlaw.check` found, or rules: those of :func:`rowlaw.discover` come with their scores and near misses.
+        What :func:`rowlaw.check` found, or rules: those of :func:`rowlaw.discover` come with their scores and near
+        misses.
     history
         Of a :class:`rowlaw.Laws`: ``laws.history`` adds when rules were born and retired.
     profile
@@ -138,7 +144,9 @@ def _charts() -> tuple[str, str]:
     """The chart library as one script, and squeezed: the browser unpacks it when the first chart is drawn."""
     interpreter = _IMPORT.sub(r"const {\1} = vega;", _file("vendor", "vega-interpreter.js"))
     interpreter = _EXPORT.sub("window.vegaInterpreter = expression;", interpreter)
-    script = "\n".join([_file("vendor", "vega.min.js"), _file("vendor", "vega-lite.min.js"), f"(() => {{{interpreter}}})();"])
+    script = "\n".join(
+        [_file("vendor", "vega.min.js"), _file("vendor", "vega-lite.min.js"), f"(() => {{{interpreter}}})();"]
+    )
     return script, base64.b64encode(zlib.compress(script.encode(), 9)).decode()
 
 

@@ -1,4 +1,5 @@
-"""How much of a result goes into a report, so that the page stays quick: at most :data:`MOST_BYTES`, whatever the table."""
+"""How much of a result goes into a report, so that the page stays quick: at most :data:`MOST_BYTES`, whatever the
+table."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ LONG = 40  # characters of a category
 
 
 def plot(rule: Rule, types: Mapping[str, TypeClass], listed: pa.Table) -> dict[str, Any]:
-    """Draw clashing pairs in the plane of two columns the rule compares; a rule of one column is drawn against the rows' numbers.
+    """Draw clashing pairs in the plane of two columns the rule compares; a rule of one column is drawn against the
+    rows' numbers.
 
     ``listed`` has the pairs with the values of both rows, as an engine lists them.
     """
@@ -34,7 +35,10 @@ def plot(rule: Rule, types: Mapping[str, TypeClass], listed: pa.Table) -> dict[s
     names = value_names(rule.columns)
     pairs = []
     for record in listed.to_pylist():
-        ends = [(plain(record[names[row, x]]), plain(record[names[row, y]]) if y is not None else record[f"{row}#"]) for row in ("s", "t")]
+        ends = [
+            (plain(record[names[row, x]]), plain(record[names[row, y]]) if y is not None else record[f"{row}#"])
+            for row in ("s", "t")
+        ]
         if all(value is not None for end in ends for value in end):
             pairs.append([*ends[0], *ends[1], _label(record["s_row"]), _label(record.get("t_row", record["s_row"]))])
     single = all(denial.arity == 1 for denial in rule.denials)
@@ -55,11 +59,16 @@ def _label(row: Any) -> Any:
 
 def table_sample(engine: Engine, plots: Sequence[dict[str, Any]], size: int) -> dict[str, list[Any]]:
     """Take some rows of the table, evenly spread, in the columns that the plots show; ``""`` are their numbers."""
-    names = list(dict.fromkeys(axis["name"] for drawn in plots for axis in (drawn["x"], drawn["y"]) if axis["name"] is not None))
+    names = list(
+        dict.fromkeys(axis["name"] for drawn in plots for axis in (drawn["x"], drawn["y"]) if axis["name"] is not None)
+    )
     if not names or not engine.rows:
         return {}
     rows = engine.some_rows(size, names)
-    return {"": rows.column(0).to_pylist(), **{name: [plain(v) for v in rows.column(i + 1).to_pylist()] for i, name in enumerate(names)}}
+    return {
+        "": rows.column(0).to_pylist(),
+        **{name: [plain(v) for v in rows.column(i + 1).to_pylist()] for i, name in enumerate(names)},
+    }
 
 
 def _axes(rule: Rule) -> tuple[str, str | None]:

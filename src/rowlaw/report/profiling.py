@@ -34,7 +34,8 @@ class Profile:
 
     rows: int
     columns: tuple[ColumnProfile, ...]
-    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # column -> ids of the rules that it takes part in
+    # column -> ids of the rules that it takes part in
+    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # column -> ids of those that are keys
 
     def __getitem__(self, name: str) -> ColumnProfile:
@@ -54,11 +55,21 @@ class Profile:
         frequent = (
             []
             if column.unique
-            else [(v, n) for i, (v, n) in enumerate(column.frequent) if n > 1 and (not i or n >= FREQUENT * column.rows)]
+            else [
+                (v, n) for i, (v, n) in enumerate(column.frequent) if n > 1 and (not i or n >= FREQUENT * column.rows)
+            ]
         )
         often = ", ".join(f"{_shown(v)} ({percent(n / column.rows)})" for v, n in frequent)
         nulls = f"{column.nulls:,} ({percent(column.nulls / column.rows)})" if column.nulls else ""
-        return [printed(column.name), column.type, nulls, f"{about}{column.distinct:,}", *ends, often, self.part(column)]
+        return [
+            printed(column.name),
+            column.type,
+            nulls,
+            f"{about}{column.distinct:,}",
+            *ends,
+            often,
+            self.part(column),
+        ]
 
     def part(self, column: ColumnProfile) -> str:
         """What a column takes part in: it is a key by itself, it has one value, or the rules that are known."""
@@ -73,7 +84,9 @@ class Profile:
     def __str__(self) -> str:
         lines = [list(HEAD), *self.cells()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
-        text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        text = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        ]
         return "\n".join([*text, "", f"{counted(self.rows, 'row')}, {counted(len(self.columns), 'column')}"])
 
     __repr__ = __str__
@@ -121,7 +134,8 @@ def profile(
     Parameters
     ----------
     table, columns, types, session, engine, reading
-        As in :func:`rowlaw.check`. The spark engine estimates the number of distinct values where they are many (``exact`` is false).
+        As in :func:`rowlaw.check`. The spark engine estimates the number of distinct values where they are many
+        (``exact`` is false).
     rules
         A rule set or the path of a rule file: then the profile says which of its rules each column takes part in.
     top

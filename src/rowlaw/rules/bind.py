@@ -10,8 +10,8 @@ rowlaw.errors.RowlawError: UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Sala
   | key (Salry)
   |      ^^^^^
 
-Every operator is allowed on every type class: text compares by code point, and false is less than true. Time is linear in the
-rule, plus one search for the nearest name when there is an error.
+Every operator is allowed on every type class: text compares by code point, and false is less than true. Time is linear
+in the rule, plus one search for the nearest name when there is an error.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from rowlaw.rules.parse import Parsed, parse_located
 _PATTERN_HINTS = {"number": "; compare numbers with < and >, or read the column as text (--types column=string)"}
 
 
-def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None = None) -> Rule:
+def bind(
+    rule: Parsed | Rule, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None = None
+) -> Rule:
     """The rule with its literals in the types of the columns, or the error that says why it does not fit the table.
 
-    A type that is not known yet (None, as in a CSV file that has not been read) is not checked. ``skipped`` says of columns that the
-    table has and that cannot be compared why that is so.
+    A type that is not known yet (None, as in a CSV file that has not been read) is not checked. ``skipped`` says of
+    columns that the table has and that cannot be compared why that is so.
     """
     # A rule made in Python has no text yet; its own spelling serves, so that its errors have a caret too.
     parsed = rule if isinstance(rule, Parsed) else parse_located(str(rule))
@@ -44,13 +46,15 @@ def bind(rule: Parsed | Rule, types: Mapping[str, TypeClass | None], skipped: Ma
 
 
 def bind_predicate(predicate: Parsed, types: Mapping[str, TypeClass | None]) -> Predicate:
-    """The predicate of :func:`rowlaw.rules.parse.parse_predicate` with its literal in the type of the column, or the same errors as
-    :func:`bind`."""
+    """The predicate of :func:`rowlaw.rules.parse.parse_predicate` with its literal in the type of the column, or the
+    same errors as :func:`bind`."""
     _check_names(predicate, types, None)
     return _fit(predicate.comparisons[0], predicate, types)
 
 
-def _check_names(parsed: Parsed, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None) -> None:
+def _check_names(
+    parsed: Parsed, types: Mapping[str, TypeClass | None], skipped: Mapping[str, RowlawError] | None
+) -> None:
     for mention in parsed.mentions:
         if mention.name not in types:
             place = parsed.source.place(mention.start, mention.end)
@@ -84,7 +88,9 @@ def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass |
     found = types[right.name]
     if found == wanted or found is None:
         return p
-    raise RowlawError("INCOMPATIBLE_TYPES", place, left=str(p.left), left_type=wanted, right=str(right), right_type=found, hint="")
+    raise RowlawError(
+        "INCOMPATIBLE_TYPES", place, left=str(p.left), left_type=wanted, right=str(right), right_type=found, hint=""
+    )
 
 
 def _literal(column: Column, literal: Constant, wanted: TypeClass, place: Place) -> Constant:
@@ -101,13 +107,19 @@ def _literal(column: Column, literal: Constant, wanted: TypeClass, place: Place)
     if found == "date" and wanted == "timestamp" and isinstance(value, dt.date):
         return Constant(dt.datetime.combine(value, dt.time()))
     hint = _hint(literal, wanted)
-    raise RowlawError("INCOMPATIBLE_TYPES", place, left=str(column), left_type=wanted, right=str(literal), right_type=found, hint=hint)
+    raise RowlawError(
+        "INCOMPATIBLE_TYPES", place, left=str(column), left_type=wanted, right=str(literal), right_type=found, hint=hint
+    )
 
 
 def _hint(literal: Constant, wanted: TypeClass) -> str:
     value = literal.value
     if isinstance(value, str):
-        fits = literals.number(value.strip()) is not None if wanted == "number" else value.strip().casefold() in ("true", "false")
+        fits = (
+            literals.number(value.strip()) is not None
+            if wanted == "number"
+            else value.strip().casefold() in ("true", "false")
+        )
         return "; drop the quotes" if fits else ""
     if wanted == "text":
         spelling = value.isoformat() if isinstance(value, dt.date) else str(literal)

@@ -1,14 +1,15 @@
 r"""Conditions on one value: ``is null``, ``in (...)``, ``between``, ``matches``.
 
-A condition stands on the right side of a predicate whose operator is ``=`` (the condition is true) or ``!=`` (it is not):
+A condition stands on the right side of a predicate whose operator is ``=`` (the condition is true) or ``!=`` (it is
+not):
 
 >>> from rowlaw.rules.model import Column, Op, Predicate
 >>> str(Predicate(Column("s", "state"), Op.NE, OneOf((Constant("NY"), Constant("NJ")))))
 "s.state not in ('NY', 'NJ')"
 
-Null: ``is null`` and ``is not null`` are never unknown. With ``nulls="unknown"`` the others are never true of null. With ``nulls="equal"``
-null is a value below all others: in no list and no range, and not described by a pattern, so that the negated conditions are true of it.
-``in`` and ``between`` are nothing but comparisons (:func:`comparisons`).
+Null: ``is null`` and ``is not null`` are never unknown. With ``nulls="unknown"`` the others are never true of null.
+With ``nulls="equal"`` null is a value below all others: in no list and no range, and not described by a pattern, so
+that the negated conditions are true of it. ``in`` and ``between`` are nothing but comparisons (:func:`comparisons`).
 """
 
 from __future__ import annotations

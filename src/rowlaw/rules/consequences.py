@@ -5,15 +5,16 @@
 >>> known.include(parse("fd (zip) -> state")), known.include(parse("fd (state) -> zip"))
 (True, False)
 
-Every rule is a set of denials, and each of them has to follow. A denial follows if no table can make its predicates true, or if it has
-all the atoms of a listed one (see `implication`). With ``nulls="equal"`` the columns that its equalities determine are taken as equal too.
-With ``nulls="unknown"`` they are not: rows that agree on ``zip`` do not differ in ``city``, but one ``city`` may be null, and then nothing
-is known of their states. And a weak comparison stands for two cases, ``<=`` for ``<`` and ``=``: it is enough that each follows.
+Every rule is a set of denials, and each of them has to follow. A denial follows if no table can make its predicates
+true, or if it has all the atoms of a listed one (see `implication`). With ``nulls="equal"`` the columns that its
+equalities determine are taken as equal too. With ``nulls="unknown"`` they are not: rows that agree on ``zip`` do not
+differ in ``city``, but one ``city`` may be null, and then nothing is known of their states. And a weak comparison
+stands for two cases, ``<=`` for ``<`` and ``=``: it is enough that each follows.
 
-Sound for any rules. Complete for functional, order and lexicographic order dependencies if the rules include all minimal functional
-dependencies and order compatibilities of a table: a valid ``(X) -> A`` has a listed one with the same columns on the left or fewer; a
-valid ``{X}: A ~ B`` has one with the same context or a smaller one, or ``X`` determines a side, which forbids more. This holds under
-both meanings of null.
+Sound for any rules. Complete for functional, order and lexicographic order dependencies if the rules include all
+minimal functional dependencies and order compatibilities of a table: a valid ``(X) -> A`` has a listed one with the
+same columns on the left or fewer; a valid ``{X}: A ~ B`` has one with the same context or a smaller one, or ``X``
+determines a side, which forbids more. This holds under both meanings of null.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _CASES = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
 
 
 class Consequences:
-    """The rules that follow from some rules. Asking takes time linear in the listed rules that share an atom with the question."""
+    """The rules that follow from some rules. Asking takes time linear in the listed rules that share an atom with the
+    question."""
 
     def __init__(self, rules: Iterable[Rule], nulls: Nulls) -> None:
         denials = list(dict.fromkeys(_symmetric(d) for rule in rules for d in rule.denials))
@@ -37,7 +39,9 @@ class Consequences:
         self._listed = AtomSets(atom for some in atoms for atom in some)
         for some in atoms:
             self._listed.add(some)
-        self._dependencies = [found for d in denials if (found := _dependency(d)) is not None] if nulls == "equal" else []
+        self._dependencies = (
+            [found for d in denials if (found := _dependency(d)) is not None] if nulls == "equal" else []
+        )
         self._closures: dict[frozenset[str], frozenset[str]] = {}
 
     def include(self, rule: Rule) -> bool:
@@ -62,7 +66,9 @@ class Consequences:
         if is_trivial(known):
             return True
         # Predicates are exchanged rather than the rule: a rule about one row is always written with `s`.
-        return self._follows(atoms_of(known.predicates)) or self._follows(atoms_of(p.exchanged for p in known.predicates))
+        return self._follows(atoms_of(known.predicates)) or self._follows(
+            atoms_of(p.exchanged for p in known.predicates)
+        )
 
     def closure(self, columns: frozenset[str]) -> frozenset[str]:
         """The columns in which rows agree that agree on the given ones."""
@@ -87,7 +93,8 @@ class Consequences:
 
 
 def _symmetric(denial: Denial) -> Denial:
-    """A rule that forbids ``s.A < t.A``, and otherwise reads the same with ``s`` and ``t`` exchanged, forbids ``s.A != t.A``."""
+    """A rule that forbids ``s.A < t.A``, and otherwise reads the same with ``s`` and ``t`` exchanged, forbids ``s.A !=
+    t.A``."""
     for i, p in enumerate(denial.predicates):
         if p.same_column and p.op in (Op.LT, Op.GT):
             rest = denial.predicates[:i] + denial.predicates[i + 1 :]

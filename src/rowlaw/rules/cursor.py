@@ -79,12 +79,18 @@ class Cursor:
         if word == "null":
             problem = "null cannot be compared; write s.column is null, or is not null"
             self.source.fail(problem, token.start, token.end)
-        hint = f"; write s.{token.text} or t.{token.text}" if token.kind in ("word", "name") and len(token.text) <= 40 else ""
+        hint = (
+            f"; write s.{token.text} or t.{token.text}"
+            if token.kind in ("word", "name") and len(token.text) <= 40
+            else ""
+        )
         return self.fail("s.column, t.column or a literal", token, hint)
 
     def column(self, row: Token) -> Column:
         if self.primed and row.text.casefold() == "s":
-            self.source.fail("this rule mixes the rows s and t'; call the rows s and t, or t and t'", row.start, row.end)
+            self.source.fail(
+                "this rule mixes the rows s and t'; call the rows s and t, or t and t'", row.start, row.end
+            )
         self.take(".")
         name = self.name()
         plain: Row = "s" if row.text.casefold() == "s" else "t"
@@ -98,7 +104,9 @@ class Cursor:
         value = literals.date(text) if word == "date" else literals.timestamp(text)
         if value is None:
             place = self.source.place(token.start, token.end)
-            raise RowlawError("BAD_LITERAL", place, literal=shown(text), type=word, hint=f"; write it as '{literals.EXAMPLES[word]}'")
+            raise RowlawError(
+                "BAD_LITERAL", place, literal=shown(text), type=word, hint=f"; write it as '{literals.EXAMPLES[word]}'"
+            )
         return Constant(value)
 
     @property
@@ -125,7 +133,9 @@ class Cursor:
         if size > MAX_ITEMS:
             last = self.tokens[self.at - 1]
             place = self.source.place(last.start, last.end)
-            raise RowlawError("RULE_TOO_LONG", place, size=f"more than {MAX_ITEMS:,}", unit=unit, limit=f"{MAX_ITEMS:,}")
+            raise RowlawError(
+                "RULE_TOO_LONG", place, size=f"more than {MAX_ITEMS:,}", unit=unit, limit=f"{MAX_ITEMS:,}"
+            )
 
     def fail(self, expected: str, token: Token, hint: str = "") -> NoReturn:
         found = f"the end of the {self.construct}" if token.kind == "end" else shown(token.text)

@@ -12,9 +12,9 @@ rules:
 >>> load(path)["Z"].kind
 'fd'
 
-A rule is its text, or a map of ``rule`` with ``severity``, ``tolerate``, ``because`` and what discovery measured. A list of texts
-will do too. Every problem is an error with file and line. Saving replaces the file in one step, so that a reader sees the old rules
-or the new.
+A rule is its text, or a map of ``rule`` with ``severity``, ``tolerate``, ``because`` and what discovery measured. A
+list of texts will do too. Every problem is an error with file and line. Saving replaces the file in one step, so that a
+reader sees the old rules or the new.
 
 Reference: docs/reference/files.md.
 """
@@ -34,7 +34,8 @@ from rowlaw.rules.ruleset import MAX_ID, NamedRule, RuleSet
 from rowlaw.rules.yaml_tree import Node, fail, flow, read, scalar
 
 VERSION = 1
-MAX_SIZE = 1 << 28  # bytes: discovery may find a hundred thousand rules, but a table given by mistake is not read to its end
+# bytes: discovery may find a hundred thousand rules, but a table given by mistake is not read to its end
+MAX_SIZE = 1 << 28
 
 _TOP = ("version", "nulls", "predicates", "rules")
 _FACTS = ("severity", "tolerate", "because", "error", "support", "score", "selected")
@@ -52,7 +53,11 @@ def load(path: str | os.PathLike[str]) -> RuleSet:
         fail(file, top.line, "there is no 'rules:'")
     version = entries.get("version")
     if version is not None and version.value != VERSION:
-        fail(file, version.line, f"version must be {VERSION}, the only one that this rowlaw reads, not {flow(version.value)}")
+        fail(
+            file,
+            version.line,
+            f"version must be {VERSION}, the only one that this rowlaw reads, not {flow(version.value)}",
+        )
     nulls = entries.get("nulls")
     if nulls is not None and nulls.value not in ("unknown", "equal"):
         fail(file, nulls.line, f"nulls must be unknown or equal, not {flow(nulls.value)}")
@@ -94,7 +99,12 @@ def _entries(node: Node, known: tuple[str, ...] | None, file: str, what: str) ->
         if key.kind != "scalar":
             fail(file, key.line, f"a key of {what} must be text")
         if known is not None and key.text not in known:
-            fail(file, key.line, f"{what} cannot have the key {key.text!r}{nearest(key.text, known) or '; expected ' + ', '.join(known)}")
+            fail(
+                file,
+                key.line,
+                f"{what} cannot have the key "
+                f"{key.text!r}{nearest(key.text, known) or '; expected ' + ', '.join(known)}",
+            )
         if key.text in entries:
             if what == "rules":
                 where = f", in lines {lines[key.text]} and {key.line} of {file}"
@@ -110,7 +120,11 @@ def _rules(node: Node, file: str) -> Iterable[NamedRule]:
         fail(file, node.line, "'rules:' has nothing below it; write 'rules: {}' for no rules")
     if node.kind == "scalar":
         fail(file, node.line, "rules must be a map from ids to rules, or a list of rules")
-    entries = {f"R{n}": item for n, item in enumerate(node.items, start=1)} if node.kind == "list" else _entries(node, None, file, "rules")
+    entries = (
+        {f"R{n}": item for n, item in enumerate(node.items, start=1)}
+        if node.kind == "list"
+        else _entries(node, None, file, "rules")
+    )
     for id, entry in entries.items():
         yield _rule(id, entry, file)
 
@@ -143,7 +157,8 @@ def _fact(name: str, node: Node, file: str, what: str) -> Any:
 
 
 def save(rules: RuleSet, path: str | os.PathLike[str]) -> None:
-    """Write a rule set to a YAML file, which :func:`load` gives back exactly; the same rules always give the same bytes."""
+    """Write a rule set to a YAML file, which :func:`load` gives back exactly; the same rules always give the same
+    bytes."""
     write_text(path, "".join(line + "\n" for line in _lines(rules, os.fspath(path))))
 
 

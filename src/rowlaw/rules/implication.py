@@ -5,9 +5,10 @@
 >>> implies(weak, strong), implies(strong, weak), is_trivial(parse("not (s.a < t.b and t.b < s.a)"))
 (True, False, True)
 
-Atoms: ``<`` says ``<=`` and ``!=``, ``=`` says ``<=`` and ``>=``, ``>`` says ``>=`` and ``!=``. Written with the three weak operators
-``<= >= !=``, a rule is a set of atoms, and "follows by dropping predicates or by operator implication" is set inclusion.
-An atom excludes exactly one of the three outcomes of a comparison, so the atoms of an operator are the bits it does not accept.
+Atoms: ``<`` says ``<=`` and ``!=``, ``=`` says ``<=`` and ``>=``, ``>`` says ``>=`` and ``!=``. Written with the three
+weak operators ``<= >= !=``, a rule is a set of atoms, and "follows by dropping predicates or by operator implication"
+is set inclusion. An atom excludes exactly one of the three outcomes of a comparison, so the atoms of an operator are
+the bits it does not accept.
 
 Under both meanings of null these are the same relations.
 """
@@ -57,11 +58,12 @@ def implies(a: Denial, b: Denial) -> bool:
 def is_trivial(denial: Denial) -> bool:
     """Whether no table can make all the predicates true.
 
-    Values of each type are taken as a dense order without ends, so a rule that only the gaps between integers, or the end of
-    the booleans, make true is not called trivial; nor is one whose conditions exclude each other. Linear time but for sorting the literals.
+    Values of each type are taken as a dense order without ends, so a rule that only the gaps between integers, or the
+    end of the booleans, make true is not called trivial; nor is one whose conditions exclude each other. Linear time
+    but for sorting the literals.
 
-    Method: operands are nodes, ``<=`` is an edge and ``=`` is two. Nodes on one cycle are equal; the predicates contradict each other
-    exactly when a ``<`` or a ``!=`` joins two equal nodes.
+    Method: operands are nodes, ``<=`` is an edge and ``=`` is two. Nodes on one cycle are equal; the predicates
+    contradict each other exactly when a ``<`` or a ``!=`` joins two equal nodes.
     """
     predicates = [p for p in denial.predicates if not isinstance(p.right, Condition)]
     conditions = [(p.left, p.right) for p in denial.predicates if isinstance(p.right, Condition)]
@@ -161,7 +163,8 @@ def _neighbours(operands: Iterable[Operand]) -> Iterator[tuple[Constant, Constan
 
 
 def _components(edges: dict[Operand, list[Operand]]) -> dict[Operand, int]:
-    """The strongly connected component of each node: Tarjan's algorithm with its own stack, since a rule may be a long chain."""
+    """The strongly connected component of each node: Tarjan's algorithm with its own stack, since a rule may be a long
+    chain."""
     index: dict[Hashable, int] = {}
     low: dict[Operand, int] = {}
     component: dict[Operand, int] = {}

@@ -6,12 +6,14 @@ from rowlaw.rules.model import Column, Denial, Op, Predicate
 
 
 def with_itself(denial: Denial) -> tuple[Predicate, ...] | None:
-    """Give the predicates about one row that make it a violation together with a copy of itself; None if no row can be one.
+    """Give the predicates about one row that make it a violation together with a copy of itself; None if no row can be
+    one.
 
     Predicates that compare one column of both rows are left out: they are true wherever the value is known.
 
     >>> from rowlaw.rules.parse import parse
-    >>> [[str(p) for p in with_itself(parse(text)) or ()] for text in ("not (s.a <= t.a and s.b < t.c)", "not (s.a < t.a)")]
+    >>> texts = "not (s.a <= t.a and s.b < t.c)", "not (s.a < t.a)"
+    >>> [[str(p) for p in with_itself(parse(text)) or ()] for text in texts]
     [['s.b < s.c'], []]
     """
     own = []

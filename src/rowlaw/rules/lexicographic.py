@@ -1,4 +1,5 @@
-"""Lexicographic order dependencies, ``od [year, week desc] -> [quarter]``: what they say as set-based ones, and shorter sort lists.
+"""Lexicographic order dependencies, ``od [year, week desc] -> [quarter]``: what they say as set-based ones, and shorter
+sort lists.
 
 >>> from rowlaw.rules.parse import parse
 >>> [str(rule) for rule in set_based(parse("od [a, b] -> [c, d desc]"), "equal")]
@@ -27,10 +28,10 @@ SetBased: TypeAlias = FunctionalDependency | OrderCompatible
 def set_based(rule: OrderDependency, nulls: Nulls = "unknown") -> tuple[SetBased, ...]:
     """The set-based dependencies that together say the same; those that are true on every table are left out.
 
-    Rows that tie on the left must tie on the right; and where rows differ first in ``A`` on the left and first in ``B`` on the right, these
-    must not run in opposite directions. So there is a functional dependency for each column on the right, and an order compatibility for
-    each pair of columns, in the context of the columns before both. With unknown nulls a column on the right only decides where the
-    ones before it are known to be equal, so they join the left side.
+    Rows that tie on the left must tie on the right; and where rows differ first in ``A`` on the left and first in ``B``
+    on the right, these must not run in opposite directions. So there is a functional dependency for each column on the
+    right, and an order compatibility for each pair of columns, in the context of the columns before both. With unknown
+    nulls a column on the right only decides where the ones before it are known to be equal, so they join the left side.
     """
     found: dict[SetBased, None] = {}
     everything = tuple(c.name for c in rule.left)
@@ -57,10 +58,12 @@ def _compatible(context: Sequence[str], left: SortColumn, right: SortColumn) -> 
 
 
 def shortest(columns: Sequence[SortColumn], also: Sequence[str], known: Consequences) -> list[SortColumn]:
-    """The shortest sort list over the columns of the given one (and ``also``) that orders rows as that does, up to its ties.
+    """The shortest sort list over the columns of the given one (and ``also``) that orders rows as that does, up to its
+    ties.
 
-    Among several, one that keeps to the given order and directions. Which column may come next, and whether ties are left, depends on the
-    *set* of columns before and not on their order: so at most ``2**n`` lists of ``n`` columns are looked at, in order of length.
+    Among several, one that keeps to the given order and directions. Which column may come next, and whether ties are
+    left, depends on the *set* of columns before and not on their order: so at most ``2**n`` lists of ``n`` columns are
+    looked at, in order of length.
     """
     given: dict[str, SortColumn] = {}
     for column in columns:
@@ -84,7 +87,10 @@ def shortest(columns: Sequence[SortColumn], also: Sequence[str], known: Conseque
 
 def _ties(names: frozenset[str], wanted: Sequence[SortColumn], known: Consequences) -> bool:
     """Whether rows that tie on the columns tie on the wanted list."""
-    return all(known.include(FunctionalDependency((*names, *(c.name for c in wanted[:j])), right.name)) for j, right in enumerate(wanted))
+    return all(
+        known.include(FunctionalDependency((*names, *(c.name for c in wanted[:j])), right.name))
+        for j, right in enumerate(wanted)
+    )
 
 
 def _may_follow(names: frozenset[str], option: SortColumn, wanted: Sequence[SortColumn], known: Consequences) -> bool:

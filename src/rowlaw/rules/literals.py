@@ -19,7 +19,8 @@ from rowlaw.rules.model import MAX_DIGITS, Constant
 
 EXAMPLES = {"date": "2020-01-31", "timestamp": "2020-01-31 12:00:00"}  # for the remedy in an error
 
-# Stricter than `fromisoformat`, which also takes week dates and the basic format: two spellings of a day invite mistakes.
+# Stricter than `fromisoformat`, which also takes week dates and the basic format: two spellings of a day invite
+# mistakes.
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?", re.ASCII)
 

@@ -63,7 +63,8 @@ class Predicate:
     op: Op
     right: Operand
     _hash: int = field(init=False, repr=False, compare=False)
-    _turned: bool = field(init=False, repr=False, compare=False)  # written the other way round, about one row: s.low > s.high
+    # written the other way round, about one row: s.low > s.high
+    _turned: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         left: Operand = self.left
@@ -144,7 +145,8 @@ _CONDITIONS = 3
 
 
 def predicate_key(p: Predicate) -> tuple[object, ...]:
-    """The place of a predicate in its rule: equalities, inequalities, ``!=``, then conditions; by operands within a class."""
+    """The place of a predicate in its rule: equalities, inequalities, ``!=``, then conditions; by operands within a
+    class."""
     right = p.right
     if isinstance(right, Condition):
         return (_CONDITIONS, p.left.row, p.left.name, (right.words[0], str(right)), int(p.op))
@@ -157,7 +159,8 @@ class Denial:
     """A denial constraint: no two different rows (no row, if only one is named) make all predicates true.
 
     Predicates are kept in a canonical order with one operator per pair of operands (``<=`` and ``>=`` become ``=``).
-    Operators that contradict each other stay apart: such a rule is true on every table. ``shown`` has them in the order of the rule's text.
+    Operators that contradict each other stay apart: such a rule is true on every table. ``shown`` has them in the order
+    of the rule's text.
 
     >>> a, b = Column("s", "a"), Column("t", "a")
     >>> str(Denial((Predicate(a, Op.LE, b), Predicate(a, Op.GE, b))))
@@ -182,7 +185,11 @@ class Denial:
             mask = ANY
             for p in group:
                 mask &= p.op
-            merged.update([group[0] if mask == group[0].op else Predicate(group[0].left, Op(mask), group[0].right)] if mask else group)
+            merged.update(
+                [group[0] if mask == group[0].op else Predicate(group[0].left, Op(mask), group[0].right)]
+                if mask
+                else group
+            )
         object.__setattr__(self, "predicates", tuple(sorted(merged, key=predicate_key)))
         object.__setattr__(self, "_shown", ())
 
@@ -255,7 +262,8 @@ def between_rows(name: str, op: Op) -> Predicate:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """No two rows agree on all ``columns``; their order is that of the rule's text, else that of the names, and means nothing."""
+    """No two rows agree on all ``columns``; their order is that of the rule's text, else that of the names, and means
+    nothing."""
 
     columns: tuple[str, ...] = field(compare=False)
     _set: frozenset[str] = field(init=False, repr=False)
@@ -421,7 +429,10 @@ def about_single_rows(rule: Rule) -> bool:
 def _first_difference(keys: tuple[SortColumn, ...], op: Op) -> Iterator[tuple[Predicate, ...]]:
     """The disjoint ways in which `s` differs from `t` in direction `op` under a lexicographic order."""
     for i, key in enumerate(keys):
-        yield (*(between_rows(k.name, Op.EQ) for k in keys[:i]), between_rows(key.name, op.swapped if key.descending else op))
+        yield (
+            *(between_rows(k.name, Op.EQ) for k in keys[:i]),
+            between_rows(key.name, op.swapped if key.descending else op),
+        )
 
 
 def _consistent(denial: Denial) -> bool:

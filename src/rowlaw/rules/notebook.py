@@ -32,7 +32,9 @@ def notebook_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[s
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
-    return f"<div><p>{escape(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
+    return (
+        f"<div><p>{escape(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
+    )
 
 
 def rules_html(rules: RuleSet) -> str:
@@ -41,7 +43,14 @@ def rules_html(rules: RuleSet) -> str:
     scored = any(r.score is not None for r in shown)
     heads = ["rule", "kind", *(["score"] if scored else []), "law", "in words"]
     rows = [
-        [r.id, r.kind, *(["" if r.score is None else f"{r.score:.2f}"] if scored else []), Code(r.rule), english(r.rule)] for r in shown
+        [
+            r.id,
+            r.kind,
+            *(["" if r.score is None else f"{r.score:.2f}"] if scored else []),
+            Code(r.rule),
+            english(r.rule),
+        ]
+        for r in shown
     ]
     caption = f"{type(rules).__name__} of {len(rules):,} rule{'' if len(rules) == 1 else 's'}, nulls={rules.nulls}"
     return notebook_table(caption, heads, rows, len(rules) - SHOWN)

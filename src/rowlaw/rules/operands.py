@@ -24,7 +24,8 @@ KEYWORDS = frozenset({"not", "and", "key", "fd", "od", "asc", "desc", "true", "f
 
 
 class Op(enum.IntEnum):
-    """A comparison, as the set of outcomes it accepts (``rules/outcomes.py``). Conjunction is ``&``, implication is inclusion.
+    """A comparison, as the set of outcomes it accepts (``rules/outcomes.py``). Conjunction is ``&``, implication is
+    inclusion.
 
     >>> Op.LT.implies(Op.LE), Op.LE & Op.NE == Op.LT, Op.LE.swapped
     (True, True, <Op.GE: 6>)
@@ -149,4 +150,6 @@ class Constant:
 def _fits(value: Decimal | int) -> bool:
     if isinstance(value, int):
         return abs(value) < _LARGEST
-    return value.is_finite() and -MAX_DIGITS < value.adjusted() < MAX_DIGITS and len(value.as_tuple().digits) <= MAX_DIGITS
+    return (
+        value.is_finite() and -MAX_DIGITS < value.adjusted() < MAX_DIGITS and len(value.as_tuple().digits) <= MAX_DIGITS
+    )

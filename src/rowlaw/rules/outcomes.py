@@ -1,35 +1,39 @@
 """The outcome of a comparison (lower, equal, higher or unknown) and every encoding of it.
 
-An outcome says how the left operand compares with the right one, usually a value of row ``s`` with a value of row ``t``. No other module
-defines numbers for outcomes. Each encoding has a name, a reason and a map to :class:`Outcome`:
+An outcome says how the left operand compares with the right one, usually a value of row ``s`` with a value of row
+``t``. No other module defines numbers for outcomes. Each encoding has a name, a reason and a map to :class:`Outcome`:
 
-===================== ============================================== ===================================================================
-encoding              used in                                        why
-===================== ============================================== ===================================================================
-:class:`Outcome`      signatures: ``evidence``, ``kernels/evidence`` two bits per slot, 32 slots per ``uint64``. Equal is 00, so that a
-(the *code*)          and ``upkeep``, ``discovery/atoms``, ledgers   signature begins as zero; exchanging ``s`` and ``t`` swaps the two
-                      and files of a state                           bits; unknown is 11, so that it can be OR-ed over anything
-``ACCEPT``            operators (:class:`rowlaw.rules.model.Op`),    an operator is the set of outcomes that it accepts: conjunction is
-(one bit each)        rules in ``maintain``, ``kernels/links``,      ``&``, implication is inclusion. Unknown has no bit: no operator
+===================== ==============================================
+=================================================================== encoding              used in
+why ===================== ==============================================
+=================================================================== :class:`Outcome`      signatures: ``evidence``,
+``kernels/evidence`` two bits per slot, 32 slots per ``uint64``. Equal is 00, so that a (the *code*)          and
+``upkeep``, ``discovery/atoms``, ledgers   signature begins as zero; exchanging ``s`` and ``t`` swaps the two
+                      and files of a state                           bits; unknown is 11, so that it can be OR-ed over
+                      anything
+``ACCEPT``            operators (:class:`rowlaw.rules.model.Op`),    an operator is the set of outcomes that it accepts:
+conjunction is (one bit each)        rules in ``maintain``, ``kernels/links``,      ``&``, implication is inclusion.
+Unknown has no bit: no operator
                       ``kernels/together``, ``kernels/witness``      accepts it
-``ROW``               columns that are computed from one row         compared with ``ROW_EQUAL`` like any column of codes, it gives the
-(a column of codes)   (``evidence/slots``)                           same outcome again; unknown is the code of null
-``DIFFERENCE``        ``kernels/differences``                        three separate words, one bit per column: a set of columns is one
-(bits of three words)                                                word
-``KEY``               ``kernels/sample``, ``evidence/packed``        what one subtraction of packed rows leaves in the guard bits
-(guard bits)
-===================== ============================================== ===================================================================
+``ROW``               columns that are computed from one row         compared with ``ROW_EQUAL`` like any column of
+codes, it gives the (a column of codes)   (``evidence/slots``)                           same outcome again; unknown is
+the code of null ``DIFFERENCE``        ``kernels/differences``                        three separate words, one bit per
+column: a set of columns is one (bits of three words)                                                word ``KEY``
+``kernels/sample``, ``evidence/packed``        what one subtraction of packed rows leaves in the guard bits (guard bits)
+===================== ==============================================
+===================================================================
 
-Operands without an order are equal, *different* or unknown. ``DIFFERENT`` is another name of ``LOWER``; ``HIGHER`` does not occur for them.
+Operands without an order are equal, *different* or unknown. ``DIFFERENT`` is another name of ``LOWER``; ``HIGHER`` does
+not occur for them.
 
 >>> compare(2, 5), compare(2, 5).exchanged, compare(2, None)
 (<Outcome.LOWER: 1>, <Outcome.HIGHER: 2>, <Outcome.UNKNOWN: 3>)
 >>> compare(2, 5).accepted_by(LOWER_BIT | EQUAL_BIT), compare(2, None).accepted_by(ANY)
 (True, False)
 
-The plain integers are for compiled kernels, which give them the type that they need where they use them (``np.uint64(LOWER_CODE)``).
-Numba reads a kernel from its cache as long as the kernel's own file is unchanged, and states store codes and operators: the numbers in
-this module must not change.
+The plain integers are for compiled kernels, which give them the type that they need where they use them
+(``np.uint64(LOWER_CODE)``). Numba reads a kernel from its cache as long as the kernel's own file is unchanged, and
+states store codes and operators: the numbers in this module must not change.
 """
 
 from __future__ import annotations
@@ -83,7 +87,8 @@ DIFFERENT_CODE: Final = int(Outcome.DIFFERENT)
 CODES: Final = 4  # codes are below this
 CODE_BITS: Final = 2
 CODE_MASK: Final = CODES - 1
-LOWER_WORD: Final = 0x5555_5555_5555_5555  # a word of a signature in which every outcome is lower: the low bit of each code
+# a word of a signature in which every outcome is lower: the low bit of each code
+LOWER_WORD: Final = 0x5555_5555_5555_5555
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +116,16 @@ LOWER_BIT: Final = 0b001
 EQUAL_BIT: Final = 0b010
 HIGHER_BIT: Final = 0b100
 DIFFERENT_MASK: Final = LOWER_BIT | HIGHER_BIT
-ANY: Final = LOWER_BIT | EQUAL_BIT | HIGHER_BIT  # the mask of operands that a rule does not compare: there even *unknown* is accepted
+# the mask of operands that a rule does not compare: there even *unknown* is accepted
+ANY: Final = LOWER_BIT | EQUAL_BIT | HIGHER_BIT
 
 ACCEPT: Final = Encoding((EQUAL_BIT, LOWER_BIT, HIGHER_BIT, 0))
-ACCEPT_UNORDERED: Final = Encoding((EQUAL_BIT, DIFFERENT_MASK, DIFFERENT_MASK, 0))  # an operator accepts *different* only as a whole
+# an operator accepts *different* only as a whole
+ACCEPT_UNORDERED: Final = Encoding((EQUAL_BIT, DIFFERENT_MASK, DIFFERENT_MASK, 0))
 
-_EXCHANGED: Final = tuple((mask & EQUAL_BIT) | (mask & LOWER_BIT) << 2 | (mask & HIGHER_BIT) >> 2 for mask in range(ANY + 1))
+_EXCHANGED: Final = tuple(
+    (mask & EQUAL_BIT) | (mask & LOWER_BIT) << 2 | (mask & HIGHER_BIT) >> 2 for mask in range(ANY + 1)
+)
 
 
 def exchanged_mask(mask: int) -> int:

@@ -13,8 +13,8 @@ rowlaw.errors.RowlawError: RULE_SYNTAX: expected ')' or ',', found the end of th
 Linear time and constant stack: the grammar has no nesting, so neither has the parser. A text beyond ``MAX_LENGTH``
 characters or ``MAX_ITEMS`` predicates or columns is refused.
 
-The grammar is in docs/rules.md. In the papers' notation rows are called ``t`` and ``t'``; a rule that uses ``t'`` is read that way,
-with ``t`` as our ``s``.
+The grammar is in docs/rules.md. In the papers' notation rows are called ``t`` and ``t'``; a rule that uses ``t'`` is
+read that way, with ``t`` as our ``s``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _OR = ("or", "|", "||", "∨")
 _ONE_RIGHT = "; write one fd for each column on the right"
 LONGEST_NAME = 40  # characters of a name that a hint repeats
 _OTHER_WORDS = {  # of SQL, and what is written here instead
-    **dict.fromkeys(("like", "ilike", "rlike", "regexp", "similar", "match"), "; for patterns, write matches '[A-Z].*'"),
+    **dict.fromkeys(
+        ("like", "ilike", "rlike", "regexp", "similar", "match"), "; for patterns, write matches '[A-Z].*'"
+    ),
     **dict.fromkeys(("equals", "eq"), "; write ="),
     **dict.fromkeys(("isnull", "isnan"), "; write is null"),
     "notnull": "; write is not null",
@@ -133,13 +135,23 @@ class _Parser(Cursor):
             self.at -= 1
             found = self.requirement()
         else:
-            named = head.kind in ("word", "name") and len(head.text) <= LONGEST_NAME and self.peek.kind in ("word", "op", "not")
+            named = (
+                head.kind in ("word", "name")
+                and len(head.text) <= LONGEST_NAME
+                and self.peek.kind in ("word", "op", "not")
+            )
             hint = f"; a column of a row is written s.{head.text}" if named else ""
             self.fail(_START + ", or a condition such as s.column is not null", head, hint)
         if self.peek.kind != "end":
             several = isinstance(found, FunctionalDependency) and self.peek.text == ","
             either = isinstance(found, Denial) and self.peek.text.casefold() in _OR
-            hint = _ONE_RIGHT if several else "; for 'A or B', write not (...) with the opposites of both" if either else ""
+            hint = (
+                _ONE_RIGHT
+                if several
+                else "; for 'A or B', write not (...) with the opposites of both"
+                if either
+                else ""
+            )
             self.fail("the end of the rule", self.peek, hint)
         return Parsed(found, self.source, tuple(self.mentions), tuple(self.comparisons))
 
@@ -161,12 +173,19 @@ class _Parser(Cursor):
         end = self.tokens[self.at - 1].end
         wanted = predicates[0]
         if len(wanted.rows) == 2:
-            problem = "a rule about two rows says what must not be: write not (...), for example not (s.zip = t.zip and s.city != t.city)"
+            problem = (
+                "a rule about two rows says what must not be: write not (...), for example not (s.zip = "
+                "t.zip and s.city != t.city)"
+            )
             self.source.fail(problem, start.start, end)
         after = self.peek
         if len(predicates) > 1 or after.kind == "and" or after.text.casefold() == "and":
             each = " and ".join(f"'{p}'" for p in predicates) if len(predicates) > 1 else "each part"
-            self.source.fail(f"a rule of this form is one condition; write {each} as a rule of its own", start.start, max(end, after.end))
+            self.source.fail(
+                f"a rule of this form is one condition; write {each} as a rule of its own",
+                start.start,
+                max(end, after.end),
+            )
         # the rule denies the opposite; what is bound later must be that
         self.comparisons = [replace(c, predicate=c.predicate.negated) for c in self.comparisons]
         return Denial((wanted.negated,))
@@ -200,7 +219,9 @@ class _Parser(Cursor):
             at = self.peek
             right = self.sort_columns()
             if not right:
-                self.source.fail("an order dependency needs at least one column on its right side", at.start, at.end + 1)
+                self.source.fail(
+                    "an order dependency needs at least one column on its right side", at.start, at.end + 1
+                )
             return OrderDependency(tuple(left), tuple(right))
         self.take("{", "'{' or '['")
         context = self.names("}")
@@ -243,7 +264,9 @@ class _Parser(Cursor):
         start = self.peek
         found = self.conditions()
         if len(found) > 1:
-            self.source.fail("a range of columns is two predicates; give each by itself", start.start, self.tokens[self.at - 1].end)
+            self.source.fail(
+                "a range of columns is two predicates; give each by itself", start.start, self.tokens[self.at - 1].end
+            )
         return found[0]
 
     def conditions(self) -> list[Predicate]:
@@ -261,7 +284,8 @@ class _Parser(Cursor):
         return [self.compared(left, op, self.operand(), start)]
 
     def condition(self, left: Operand, token: Token, start: Token) -> list[Predicate]:
-        """What stands after a column: ``is null``, ``in (...)``, ``between ... and ...``, ``matches '...'``, each maybe with ``not``."""
+        """What stands after a column: ``is null``, ``in (...)``, ``between ... and ...``, ``matches '...'``, each maybe
+        with ``not``."""
         word, op = token.text.casefold(), Op.EQ
         if word == "is":
             if self.word_is("not"):
@@ -285,7 +309,9 @@ class _Parser(Cursor):
             else:
                 self.fail("'in', 'between' or 'matches'", token, _OTHER_WORDS.get(word, ""))
         if not isinstance(left, Column):
-            self.source.fail("a condition is about a column; write s.column before it", start.start, self.tokens[self.at - 1].end)
+            self.source.fail(
+                "a condition is about a column; write s.column before it", start.start, self.tokens[self.at - 1].end
+            )
         return [self.added(Predicate(left, op, right), start)]
 
     def compared(self, left: Operand, op: Op, right: Operand, start: Token) -> Predicate:
@@ -311,7 +337,9 @@ class _Parser(Cursor):
             token = self.peek
             value = self.operand()
             if not isinstance(value, Constant):
-                self.source.fail("a list holds literals only; compare columns with =", token.start, self.tokens[self.at - 1].end)
+                self.source.fail(
+                    "a list holds literals only; compare columns with =", token.start, self.tokens[self.at - 1].end
+                )
             if values and value.type != values[0].type:
                 problem = f"{shown(str(value))} is a {value.type}, and the list begins with a {values[0].type}"
                 self.source.fail(f"{problem}; give all values one type", token.start, self.tokens[self.at - 1].end)
@@ -330,7 +358,9 @@ class _Parser(Cursor):
             return low, high
         end = self.tokens[self.at - 1].end
         if low.type != high.type:
-            self.source.fail(f"the range runs from a {low.type} to a {high.type}; give both ends one type", word.start, end)
+            self.source.fail(
+                f"the range runs from a {low.type} to a {high.type}; give both ends one type", word.start, end
+            )
         try:
             return Range(low, high)
         except ValueError as error:

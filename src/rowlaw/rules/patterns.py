@@ -5,12 +5,13 @@ r"""Patterns of ``matches``: a subset of regular expressions that no pattern and
 >>> matcher("(a|a)*(a*)*b").matches("a" * 10_000)
 False
 
-A pattern describes a whole text. It may have characters, ``.`` (any but a newline), classes ``[a-z]`` and ``[^a-z]``, ``\d \w \s``
-and their opposites (ASCII only), groups, ``|`` and the quantifiers ``* + ? {n} {n,} {n,m}``. References, lookarounds and word
-boundaries are errors: they are what makes other engines slow, or mean different things in them.
+A pattern describes a whole text. It may have characters, ``.`` (any but a newline), classes ``[a-z]`` and ``[^a-z]``,
+``\d \w \s`` and their opposites (ASCII only), groups, ``|`` and the quantifiers ``* + ? {n} {n,} {n,m}``. References,
+lookarounds and word boundaries are errors: they are what makes other engines slow, or mean different things in them.
 
-Method: the positions of the pattern are the states of an automaton without empty moves (Glushkov); sets of positions are bits of an
-integer, and sets that were seen are kept. Each character of a text costs at most one step of ``MAX_POSITIONS / 8`` lookups.
+Method: the positions of the pattern are the states of an automaton without empty moves (Glushkov); sets of positions
+are bits of an integer, and sets that were seen are kept. Each character of a text costs at most one step of
+``MAX_POSITIONS / 8`` lookups.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def _opposite(ranges: Ranges) -> Ranges:
     return tuple((a, b) for a, b in zip(starts, ends, strict=True) if a <= b)
 
 
-_DIGIT, _WORD, _SPACE = _chars("09"), _chars("az", "AZ", "09", "_"), _chars(" ", "\t\r")  # \t to \r: tab, newline, \v, \f, \r
+# \t to \r: tab, newline, \v, \f, \r
+_DIGIT, _WORD, _SPACE = _chars("09"), _chars("az", "AZ", "09", "_"), _chars(" ", "\t\r")
 _CLASSES = {"d": _DIGIT, "w": _WORD, "s": _SPACE, "D": _opposite(_DIGIT), "W": _opposite(_WORD), "S": _opposite(_SPACE)}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
 _NO_NEWLINE = _opposite(_chars("\n"))
@@ -67,7 +69,8 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of a pattern: a class of characters, or parts one after another (``all``), as alternatives (``any``) or repeated."""
+    """A part of a pattern: a class of characters, or parts one after another (``all``), as alternatives (``any``) or
+    repeated."""
 
     kind: str  # "class", "all", "any", "repeat"
     parts: tuple[Node, ...] = ()
@@ -104,7 +107,11 @@ class _Parser:
         if self.at < self.end:
             self.fail("this ')' closes no group; write \\) for the character itself", self.at)
         if found.positions > MAX_POSITIONS:
-            self.fail(f"written out, the pattern has {found.positions:,} characters; the limit is {MAX_POSITIONS}", 0, len(self.text))
+            self.fail(
+                f"written out, the pattern has {found.positions:,} characters; the limit is {MAX_POSITIONS}",
+                0,
+                len(self.text),
+            )
         return found
 
     @property
@@ -138,7 +145,9 @@ class _Parser:
         if c in "*+?{":
             self.fail(f"nothing stands before {c!r}; write \\{c} for the character itself", start)
         if c in "^$":
-            self.fail(f"{c!r} is not needed: a pattern describes the whole text; write \\{c} for the character itself", start)
+            self.fail(
+                f"{c!r} is not needed: a pattern describes the whole text; write \\{c} for the character itself", start
+            )
         return Node("class", ranges=_chars(c))
 
     def group(self, start: int, depth: int) -> Node:
@@ -186,7 +195,11 @@ class _Parser:
             if self.at >= self.end:
                 self.fail("the class that begins here is never closed with ']'", start)
             if self.text.startswith(("[:", "[=", "[."), self.at) or self.text.startswith("&&", self.at):
-                self.fail(f"{self.text[self.at : self.at + 2]!r} is not supported in a class; write \\{self.peek}", self.at, self.at + 2)
+                self.fail(
+                    f"{self.text[self.at : self.at + 2]!r} is not supported in a class; write \\{self.peek}",
+                    self.at,
+                    self.at + 2,
+                )
             found += self.span()
             first = False
         self.at += 1
@@ -200,7 +213,9 @@ class _Parser:
             self.at += 1
             high = self.member()
             if len(low) > 1 or len(high) > 1 or low[0][0] != low[0][1] or high[0][0] != high[0][1]:
-                self.fail("a range needs a character on both sides of '-'; write \\- for the character itself", start, self.at)
+                self.fail(
+                    "a range needs a character on both sides of '-'; write \\- for the character itself", start, self.at
+                )
             if low[0][0] > high[0][0]:
                 self.fail("the range runs backwards; write the smaller character first", start, self.at)
             return ((low[0][0], high[0][0]),)
@@ -232,9 +247,18 @@ class _Parser:
         close = self.text.find("}", self.at, self.end)
         inside = self.text[self.at : close] if close >= 0 else ""
         low, comma, high = inside.partition(",")
-        good = low.isascii() and low.isdigit() and len(low) < 6 and (not high or (high.isascii() and high.isdigit() and len(high) < 6))
+        good = (
+            low.isascii()
+            and low.isdigit()
+            and len(low) < 6
+            and (not high or (high.isascii() and high.isdigit() and len(high) < 6))
+        )
         if not good:
-            self.fail("expected {n}, {n,} or {n,m}; write \\{ for the character itself", start, close + 1 if close >= 0 else start + 1)
+            self.fail(
+                "expected {n}, {n,} or {n,m}; write \\{ for the character itself",
+                start,
+                close + 1 if close >= 0 else start + 1,
+            )
         self.at = close + 1
         least, most = int(low), int(high) if high else None if comma else int(low)
         if most is not None and most < least:
@@ -375,7 +399,8 @@ def matcher(text: str) -> Matcher:
 
 
 def portable(text: str) -> str:
-    r"""The pattern in the words that other engines (Java, RE2, Python) understand alike; they have to be told to match the whole text.
+    r"""The pattern in the words that other engines (Java, RE2, Python) understand alike; they have to be told to match
+    the whole text.
 
     >>> portable(r"\d{5}|n/a")
     '[0-9]{5}|n/a'

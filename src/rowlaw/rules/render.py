@@ -1,17 +1,17 @@
 """A rule as an SQL query for the rows that break it. (``str(rule)`` is its text, ``english(rule)`` a sentence.)
 
 >>> from rowlaw.rules.parse import parse
->>> print(sql(parse("fd (zip) -> city"), "people", row_id="id", dialect="duckdb"))
+>>> print(sql(parse("key (zip)"), "people", row_id="id", dialect="duckdb"))
 WITH rowlaw_rows AS MATERIALIZED (
-  SELECT "id" AS rowlaw_row, "zip" AS "zip", "city" AS "city" FROM "people"
+  SELECT "id" AS rowlaw_row, "zip" AS "zip" FROM "people"
 )
-SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s."zip" AS "s.zip", t."zip" AS "t.zip", s."city" AS "s.city", t."city" AS "t.city"
+SELECT s.rowlaw_row AS s_row, t.rowlaw_row AS t_row, s."zip" AS "s.zip", t."zip" AS "t.zip"
 FROM rowlaw_rows s JOIN rowlaw_rows t
-ON s.rowlaw_row <> t.rowlaw_row AND s."zip" = t."zip" AND s."city" <> t."city"
+ON s.rowlaw_row <> t.rowlaw_row AND s."zip" = t."zip"
 
-The query gives every violating ordered pair of different rows once (every row, for a rule about one row). A rule with several
-denials is a ``UNION ALL``: they are disjoint. It is for reading, for other systems and for tests; rowlaw itself never runs it,
-since a join of all pairs is quadratic where FACET's refinement is not.
+The query gives every violating ordered pair of different rows once (every row, for a rule about one row). A rule with
+several denials is a ``UNION ALL``: they are disjoint. It is for reading, for other systems and for tests; rowlaw itself
+never runs it, since a join of all pairs is quadratic where FACET's refinement is not.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def sql(
     table
         Its name; dots separate catalog and schema. A sequence gives the parts as they are.
     row_id
-        A column that tells rows apart and has no nulls, or several that do together: then ``s_row.column`` takes the place of ``s_row``.
-        Without one, rows are numbered by the query.
+        A column that tells rows apart and has no nulls, or several that do together: then ``s_row.column`` takes the
+        place of ``s_row``. Without one, rows are numbered by the query.
     floats
         Columns of floats: their NaN counts as null. In standard SQL it is recognised by how it prints.
     origin
@@ -85,11 +85,19 @@ def sql(
 
     values = [f"{operand(o)} AS {name(f'{o.row}.{o.name}')}" for o in _compared(rule)]
     shown = ", ".join(
-        [*(f"{r}.{own} AS {name(f'{r}_row.{told}') if told else f'{r}_row'}" for r in ("s", "t")[:arity] for own, _, told in ids), *values]
+        [
+            *(
+                f"{r}.{own} AS {name(f'{r}_row.{told}') if told else f'{r}_row'}"
+                for r in ("s", "t")[:arity]
+                for own, _, told in ids
+            ),
+            *values,
+        ]
     )
     differ = [f"s.{own} <> t.{own}" for own, _, _ in ids]
     other = differ[0] if len(ids) == 1 else f"({' OR '.join(differ)})"
-    # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB has to be told.
+    # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB has to be
+    # told.
     body = ", ".join([*(f"{counter} AS {own}" for own, counter, _ in ids), *map(column, rule.columns)])
     once = " MATERIALIZED" if dialect == "duckdb" else ""
     source = origin if origin is not None else ".".join(map(name, parts))
@@ -98,7 +106,8 @@ def sql(
 
 
 def _row_ids(row_id: str | Sequence[str] | None, row: str, rule: Rule, dialect: Dialect) -> list[tuple[str, str, str]]:
-    """What tells rows apart in a query: for each column its name in the query, what it is made of, and how it is shown ("": as the row)."""
+    """What tells rows apart in a query: for each column its name in the query, what it is made of, and how it is shown
+    ("": as the row)."""
     columns = [row_id] if isinstance(row_id, str) else list(row_id or ())
     name = _quoting(dialect)
     if len(columns) > 1:
@@ -107,7 +116,9 @@ def _row_ids(row_id: str | Sequence[str] | None, row: str, rule: Rule, dialect: 
     return [(row, name(columns[0]) if columns else number, "")]
 
 
-def sql_condition(denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect = "spark", floats: Collection[str] = frozenset()) -> str:
+def sql_condition(
+    denial: Denial, *, nulls: Nulls = "unknown", dialect: Dialect = "spark", floats: Collection[str] = frozenset()
+) -> str:
     """What is true of a row that breaks a rule about single rows, for a ``WHERE`` or, negated, a ``CHECK``.
 
     >>> from rowlaw.rules.parse import parse
@@ -197,7 +208,8 @@ def _matching(value: str, pattern: str, dialect: Dialect) -> str:
     """A call that is true where a pattern describes a whole text."""
     match dialect:
         case "spark":
-            return f"regexp_like({value}, {_text(f'^(?:{pattern})' + chr(92) + 'z', dialect)})"  # $ would let a last newline pass
+            # $ would let a last newline pass
+            return f"regexp_like({value}, {_text(f'^(?:{pattern})' + chr(92) + 'z', dialect)})"
         case "duckdb":
             return f"regexp_full_match({value}, {_text(pattern, dialect)})"
     return f"REGEXP_LIKE({value}, {_text(f'^({pattern})$', dialect)})"

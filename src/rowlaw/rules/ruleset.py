@@ -38,9 +38,9 @@ WIDTH = 100  # characters of rule text in a repr
 class NamedRule:
     """A rule with its id, what a breach means, and what discovery measured.
 
-    ``tolerate`` is the share of ordered pairs of rows that may break it. ``error`` is the share that did when it was discovered (g1),
-    ``support`` the number of pairs that speak for it, ``score`` its rank, ``selected`` whether it is one of the rules worth reading.
-    ``origin`` keeps its text, for carets in later errors.
+    ``tolerate`` is the share of ordered pairs of rows that may break it. ``error`` is the share that did when it was
+    discovered (g1), ``support`` the number of pairs that speak for it, ``score`` its rank, ``selected`` whether it is
+    one of the rules worth reading. ``origin`` keeps its text, for carets in later errors.
     """
 
     id: str
@@ -62,7 +62,11 @@ class NamedRule:
         self._demand(self.severity in ("error", "warn"), "severity", "must be 'error' or 'warn'")
         self._demand(isinstance(self.selected, bool), "selected", "must be true or false")
         self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
-        for name, demand in (("tolerate", "a share from 0 to 1"), ("error", "a share from 0 to 1"), ("score", "a finite number")):
+        for name, demand in (
+            ("tolerate", "a share from 0 to 1"),
+            ("error", "a share from 0 to 1"),
+            ("score", "a finite number"),
+        ):
             value = getattr(self, name)
             if value is None and name != "tolerate":
                 continue
@@ -113,7 +117,8 @@ class RuleSet:
     nulls: Nulls = "unknown"
     settings: Mapping[str, Any] = field(default_factory=dict)
     _by_id: dict[str, NamedRule] = field(init=False, compare=False)
-    _consequences: Consequences | None = field(init=False, compare=False, default=None)  # made when it is first asked for
+    # made when it is first asked for
+    _consequences: Consequences | None = field(init=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         if self.nulls not in get_args(Nulls):
@@ -137,15 +142,17 @@ class RuleSet:
     ) -> RuleSet:
         """A rule set from what people have at hand: texts, rules, a mapping from ids, or a rule set, which is kept.
 
-        Rules without an id are called R1, R2 and so on, past the ids that are taken. ``nulls`` and ``settings`` replace those of a
-        rule set.
+        Rules without an id are called R1, R2 and so on, past the ids that are taken. ``nulls`` and ``settings`` replace
+        those of a rule set.
 
         >>> from rowlaw.rules.model import Key
         >>> [r.id for r in RuleSet.of(["key (a)", NamedRule("R1", Key(("b",)))])]
         ['R2', 'R1']
         """
         if isinstance(rules, RuleSet):
-            return cls(rules.rules, rules.nulls if nulls is None else nulls, rules.settings if settings is None else settings)
+            return cls(
+                rules.rules, rules.nulls if nulls is None else nulls, rules.settings if settings is None else settings
+            )
         if isinstance(rules, str | Rule | NamedRule):
             rules = [rules]
         pairs: list[tuple[str | None, Ruleish]]
@@ -158,7 +165,11 @@ class RuleSet:
             pairs = [(rule.id if isinstance(rule, NamedRule) else None, rule) for rule in rules]
         taken = {id for id, _ in pairs if id is not None}
         free = (id for n in range(1, len(pairs) + len(taken) + 1) if (id := f"R{n}") not in taken)
-        return cls(tuple(_named(next(free) if id is None else id, rule) for id, rule in pairs), nulls or "unknown", settings or {})
+        return cls(
+            tuple(_named(next(free) if id is None else id, rule) for id, rule in pairs),
+            nulls or "unknown",
+            settings or {},
+        )
 
     def __iter__(self) -> Iterator[NamedRule]:
         return iter(self.rules)
@@ -186,7 +197,11 @@ class RuleSet:
             try:
                 return self.rules[id]
             except IndexError:
-                hint = f": the set has {counted(len(self), 'rule')}, laws[0] is the first" if len(self) else ": the set has no rules"
+                hint = (
+                    f": the set has {counted(len(self), 'rule')}, laws[0] is the first"
+                    if len(self)
+                    else ": the set has no rules"
+                )
                 raise RowlawError("UNKNOWN_RULE", id=id, hint=hint) from None
         try:
             return self._by_id[id]
@@ -217,16 +232,18 @@ class RuleSet:
         >>> rules.implies("od [week] -> [month]"), rules.implies("od [month] -> [week]")
         (True, False)
 
-        True is certain. False is certain for functional, order and lexicographic order dependencies if the rules are all
-        functional dependencies and order compatibilities that were discovered, exactly and without a limit; otherwise it says that the
-        rules do not decide it. Rules that some pairs may break (``error``, ``tolerate``) prove nothing and are not used.
+        True is certain. False is certain for functional, order and lexicographic order dependencies if the rules are
+        all functional dependencies and order compatibilities that were discovered, exactly and without a limit;
+        otherwise it says that the rules do not decide it. Rules that some pairs may break (``error``, ``tolerate``)
+        prove nothing and are not used.
         """
         named = _named("the question", rule)
         self._check_columns(named.rule.columns)
         return self._known().include(named.rule)
 
     def order_by(self, columns: str | Iterable[str | SortColumn], *, also: Iterable[str] = ()) -> list[str]:
-        """The shortest sort list that orders the rows as the given one does: only rows that tie by the given list may change places.
+        """The shortest sort list that orders the rows as the given one does: only rows that tie by the given list may
+        change places.
 
         >>> rules = RuleSet.of(["fd (week) -> month", "od {}: month ~ week"])
         >>> rules.order_by(["month asc", "week asc", "name desc"])
@@ -234,9 +251,9 @@ class RuleSet:
         >>> rules.order_by("week, month desc")
         ['week']
 
-        It uses the columns of the given list, in any order and direction, and those of ``also``. With ``nulls="unknown"`` the rules say
-        nothing about null, so the answer is for rows without null in these columns; with ``nulls="equal"`` it is for
-        all rows, with nulls first where the order ascends.
+        It uses the columns of the given list, in any order and direction, and those of ``also``. With
+        ``nulls="unknown"`` the rules say nothing about null, so the answer is for rows without null in these columns;
+        with ``nulls="equal"`` it is for all rows, with nulls first where the order ascends.
         """
         items = [columns] if isinstance(columns, str) else list(columns)
         wanted = [c for item in items for c in ([item] if isinstance(item, SortColumn) else parse_sort(item))]

@@ -1,7 +1,7 @@
 """Cutting rule text into tokens.
 
->>> [(t.kind, t.text) for t in tokenize("s.`a b` <> t.1  # why")]
-[('word', 's'), ('punct', '.'), ('name', '`a b`'), ('op', '<>'), ('word', 't'), ('punct', '.'), ('word', '1'), ('end', '')]
+>>> [(t.kind, t.text) for t in tokenize("s.`a b` <> 1  # why")]
+[('word', 's'), ('punct', '.'), ('name', '`a b`'), ('op', '<>'), ('number', '1'), ('end', '')]
 
 One pass, each character is looked at a bounded number of times: linear time for any text.
 """
@@ -84,7 +84,11 @@ def _token(text: str, at: int, source: RuleText, before: Token | None) -> Token:
         return _number(text, at, source)
     if c.isidentifier():
         end = _skip(text, at, _continues)
-        if text[at:end] in ("t", "T") and text[end : end + 1] in _PRIMES and text.startswith(".", _skip(text, end + 1, str.isspace)):
+        if (
+            text[at:end] in ("t", "T")
+            and text[end : end + 1] in _PRIMES
+            and text.startswith(".", _skip(text, end + 1, str.isspace))
+        ):
             return Token("prime", text[at : end + 1], at, end + 1)
         return Token("word", text[at:end], at, end, text[at:end])
     if text.startswith("->", at):
@@ -120,7 +124,9 @@ def _number(text: str, at: int, source: RuleText) -> Token:
             end = _skip(text, digits, _DIGITS.__contains__)
     if end < len(text) and _continues(text[end]):
         end = _skip(text, end, _continues)
-        source.fail(f"{shown(text[at:end])} is not a number; a column name that begins with a digit goes in backticks", at, end)
+        source.fail(
+            f"{shown(text[at:end])} is not a number; a column name that begins with a digit goes in backticks", at, end
+        )
     value = literals.number(text[at:end])
     if value is None:
         hint = " that can be used: it has too many digits or too large an exponent"

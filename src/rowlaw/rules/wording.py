@@ -6,8 +6,8 @@ r"""A rule in plain English.
 >>> english(parse("od {}: seats ~ year")), english(parse(r"s.zip matches '\d{5}'"))
 ('Rows with more seats never have an earlier year.', "zip always matches '\\d{5}'.")
 
-The words for more and less follow the type of a column where it is known, and its name: dates are later, counts are more, the rest is
-higher.
+The words for more and less follow the type of a column where it is known, and its name: dates are later, counts are
+more, the rest is higher.
 """
 
 from __future__ import annotations
@@ -55,8 +55,11 @@ _TIME_VERBS = {Op.LT: "is before", Op.LE: "is at or before", Op.GT: "is after", 
 # what holds of a value where a comparison with a literal is denied
 _DENIED = {Op.LT: "at least", Op.LE: "more than", Op.GT: "at most", Op.GE: "less than"}
 _DENIED_TIMES = {Op.LT: "at or after", Op.LE: "after", Op.GT: "at or before", Op.GE: "before"}
-_TIMES = frozenset({"year", "month", "quarter", "week", "day", "date", "time", "timestamp", "datetime", "hour", "minute", "birthday"})
-_SINGULAR_ENDINGS = ("ss", "us", "is", "os", "as", "ys", "ics", "ews", "gps", "sms")  # address, status, basis, gas, analys...
+_TIMES = frozenset(
+    {"year", "month", "quarter", "week", "day", "date", "time", "timestamp", "datetime", "hour", "minute", "birthday"}
+)
+# address, status, basis, gas, analys...
+_SINGULAR_ENDINGS = ("ss", "us", "is", "os", "as", "ys", "ics", "ews", "gps", "sms")
 _COUNTED_DAYS = frozenset({"days", "years", "months", "weeks", "hours", "minutes", "seconds"})
 _WORD = re.compile(r"[A-Za-z][a-z]*|[A-Z]+(?![a-z])")
 
@@ -80,7 +83,9 @@ def percent(share: float) -> str:
         return f"{share:.0%}"
     if share > 0.995:
         return f"{100 * share:.4f}".rstrip("0") + "%" if share < 0.999999 else "nearly 100%"
-    return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.2g}%" if share >= 1e-6 else f"{100 * share:.1e}%"
+    return (
+        f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.2g}%" if share >= 1e-6 else f"{100 * share:.1e}%"
+    )
 
 
 def english(rule: Rule, types: Types | None = None) -> str:
@@ -207,8 +212,13 @@ def _phrase(p: Predicate, arity: int, types: Types) -> str:
             return f"{subject} {verb} {'' if yes else 'not '}between {_literal(low)} and {_literal(high)}"
         case Matches():
             does = "match" if plural else "matches"
-            return f"{subject} {does if yes else 'do not match' if plural else 'does not match'} {_printable(str(p.right))}"
-    of_time = types.get(left.name) in ("date", "timestamp") or (isinstance(right, Constant) and isinstance(right.value, dt.date))
+            return (
+                f"{subject} {does if yes else 'do not match' if plural else 'does not match'} "
+                f"{_printable(str(p.right))}"
+            )
+    of_time = types.get(left.name) in ("date", "timestamp") or (
+        isinstance(right, Constant) and isinstance(right.value, dt.date)
+    )
     verbs = {**(_PLURAL_VERBS if plural else _VERBS), **(_TIME_VERBS if of_time and not plural else {})}
     return f"{subject} {verbs[op]} {_term(right, arity)}"
 

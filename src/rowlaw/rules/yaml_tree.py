@@ -6,8 +6,9 @@ r"""YAML as a tree that remembers lines, and scalars written so that they come b
 >>> scalar("key (a, b)"), scalar("yes"), scalar("a: b")
 ('key (a, b)', "'yes'", "'a: b'")
 
-Built from the parser's events rather than with ``yaml.compose``: composing recurses (in C, where a deep file ends the process)
-and follows aliases, which let a small file stand for a huge one. Here depth is limited and anchors are refused. Linear time.
+Built from the parser's events rather than with ``yaml.compose``: composing recurses (in C, where a deep file ends the
+process) and follows aliases, which let a small file stand for a huge one. Here depth is limited and anchors are
+refused. Linear time.
 """
 
 from __future__ import annotations
@@ -83,7 +84,11 @@ def read(text: str, file: str) -> Node:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             line = event.start_mark.line + 1 if event.start_mark is not None else 1
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                fail(file, line, "anchors and aliases (& and *) are not allowed; write the value out, or quote it if it is text")
+                fail(
+                    file,
+                    line,
+                    "anchors and aliases (& and *) are not allowed; write the value out, or quote it if it is text",
+                )
             if isinstance(event, yaml.DocumentStartEvent) and top.items:
                 fail(file, line, "the file has more than one document; keep one")
             if isinstance(event, yaml.CollectionEndEvent):
@@ -108,7 +113,12 @@ def fail(file: str, line: int | None, problem: str) -> NoReturn:
 
 def scalar(text: str) -> str:
     """Text as a YAML scalar in a block: plain where every reader takes it for text, else quoted."""
-    plain = text[:1].isalpha() and text[-1] != " " and text.lower() not in _RESERVED and all(c.isalnum() or c in _PLAIN for c in text)
+    plain = (
+        text[:1].isalpha()
+        and text[-1] != " "
+        and text.lower() not in _RESERVED
+        and all(c.isalnum() or c in _PLAIN for c in text)
+    )
     return text if plain else _quoted(text)
 
 
@@ -141,11 +151,14 @@ def _escaped(c: str) -> str:
     if c.isprintable() or "\ud800" <= c <= "\udfff":  # half a surrogate pair is left to fail when the file is encoded
         return c
     code = ord(c)
-    return {"\n": "\\n", "\t": "\\t"}.get(c) or (f"\\x{code:02X}" if code < 256 else f"\\u{code:04X}" if code < 65536 else f"\\U{code:08X}")
+    return {"\n": "\\n", "\t": "\\t"}.get(c) or (
+        f"\\x{code:02X}" if code < 256 else f"\\u{code:04X}" if code < 65536 else f"\\U{code:08X}"
+    )
 
 
 def _float(value: float) -> str:
     if not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     digits, e, exponent = repr(value).partition("e")
-    return digits + (".0" if e and "." not in digits else "") + e + exponent  # YAML 1.1 wants a point before an exponent
+    # YAML 1.1 wants a point before an exponent
+    return digits + (".0" if e and "." not in digits else "") + e + exponent

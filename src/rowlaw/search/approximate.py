@@ -17,7 +17,13 @@ _HIT, _GIVE_UP = 1, 2
 
 @njit(cache=True, nogil=True)
 def _put(
-    v: int, starts: Int64Array, lists: Int64Array, weights: Int64Array, hits: Int32Array, owner: Int64Array, critical: Int64Array
+    v: int,
+    starts: Int64Array,
+    lists: Int64Array,
+    weights: Int64Array,
+    hits: Int32Array,
+    owner: Int64Array,
+    critical: Int64Array,
 ) -> int:
     """Add a vertex to the set, and give the weight of the edges that only it hits.
 
@@ -41,7 +47,13 @@ def _put(
 
 @njit(cache=True, nogil=True)
 def _take(
-    v: int, starts: Int64Array, lists: Int64Array, weights: Int64Array, hits: Int32Array, owner: Int64Array, critical: Int64Array
+    v: int,
+    starts: Int64Array,
+    lists: Int64Array,
+    weights: Int64Array,
+    hits: Int32Array,
+    owner: Int64Array,
+    critical: Int64Array,
 ) -> int:
     """Take a vertex out of the set, and give the weight that is missed then. Arrays as in :func:`_put`: ``starts``,
     ``lists`` and ``weights`` are read, ``hits``, ``owner`` and ``critical`` written."""

@@ -38,12 +38,16 @@ def unpack(sets: np.ndarray) -> list[list[int]]:
 def members(sets: np.ndarray, vertices: int | None = None) -> np.ndarray:
     """Return a table of booleans, a line for each set and a column for each vertex (if it is not said how many, for
     each bit)."""
-    return np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, count=vertices, bitorder="little").view(bool)
+    return np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1, count=vertices, bitorder="little").view(
+        bool
+    )
 
 
 def words_of(bits: list[int], words: int) -> np.ndarray:
     """Return sets given as integers, a bit for each vertex."""
-    return np.array([[line >> 64 * w & 0xFFFFFFFFFFFFFFFF for w in range(words)] for line in bits], np.uint64).reshape(-1, words)
+    return np.array([[line >> 64 * w & 0xFFFFFFFFFFFFFFFF for w in range(words)] for line in bits], np.uint64).reshape(
+        -1, words
+    )
 
 
 def bits_of(words: np.ndarray) -> int:
@@ -121,8 +125,8 @@ def _images(exchange: bytes, words: int) -> ByteTable:
 
 
 def one_of_each(sets: np.ndarray, exchange: np.ndarray | None) -> np.ndarray:
-    """Keep of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there is no
-    exchange."""
+    """Keep of two sets that ``exchange`` maps to each other the smaller; each set once. All sets as they are if there
+    is no exchange."""
     if exchange is None or not len(sets):
         return sets
     image = mirrored(sets, exchange)

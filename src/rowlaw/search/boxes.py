@@ -29,7 +29,15 @@ _0, _1 = np.uint64(0), np.uint64(1)
 _ALL = ~np.uint64(0)
 # bit S of the i-th word: S lacks vertex i
 _LACKS = np.array(
-    [0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF, 0x00000000FFFFFFFF], np.uint64
+    [
+        0x5555555555555555,
+        0x3333333333333333,
+        0x0F0F0F0F0F0F0F0F,
+        0x00FF00FF00FF00FF,
+        0x0000FFFF0000FFFF,
+        0x00000000FFFFFFFF,
+    ],
+    np.uint64,
 )
 
 
@@ -138,7 +146,9 @@ def open_boxes(state: BranchState, depth: int, words: int) -> None:
     counters, frame, top = state.counters[0], state.frames[depth], state.levels[0]
     first, last = frame.segments_begin, frame.segments_end
     outside, columns = counters.levels, counters.columns
-    alive = _list_inner_sets(state.column_vertices[outside:columns], state.column_sizes[outside:columns], state.inner_sets)
+    alive = _list_inner_sets(
+        state.column_vertices[outside:columns], state.column_sizes[outside:columns], state.inner_sets
+    )
     _mark_undecided(state)
     missed = _0
     for k in range(last - first + 1):
@@ -240,7 +250,13 @@ def _hopeless(bitmaps: Uint64Array, undecided: Uint64Array, base: int, size: int
 def search_boxes(state: BranchState, budget: int) -> int:
     """Decide column after column, depth first, until done or until the work is more than ``budget``. ``state`` is
     written."""
-    counters, levels, unions, bitmaps, starts = state.counters[0], state.levels, state.unions, state.bitmaps, state.bitmap_starts
+    counters, levels, unions, bitmaps, starts = (
+        state.counters[0],
+        state.levels,
+        state.unions,
+        state.bitmaps,
+        state.bitmap_starts,
+    )
     outside = counters.levels
     level = counters.level
     while level >= 0:

@@ -15,7 +15,9 @@ _0, _1, _ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
-def split(edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, forbidden: Uint64Array, children: Uint64Array) -> int:
+def split(
+    edges: Uint64Array, chosen: Uint64Array, candidates: Uint64Array, forbidden: Uint64Array, children: Uint64Array
+) -> int:
     """Make one step of the list search on sets of any number of words. ``O(edges)``.
 
     ``edges``: ``uint64[edges, words]``. ``chosen``, ``candidates``: ``uint64[words]``, the branch. ``forbidden``:

@@ -196,7 +196,13 @@ def extended(
 
 @njit(cache=True, nogil=True)
 def _walk(
-    hits: Uint64Array, order: Int64Array, chosen: Uint64Array, path: Int64Array, depth: int, once: Uint64Array, twice: Uint64Array
+    hits: Uint64Array,
+    order: Int64Array,
+    chosen: Uint64Array,
+    path: Int64Array,
+    depth: int,
+    once: Uint64Array,
+    twice: Uint64Array,
 ) -> int:
     """Make the bitmaps of the path to a set, and count its vertices. Levels that it shares with the path before are not
     made again.
@@ -271,7 +277,12 @@ def _look_once(edges: Uint64Array, chosen: Uint64Array, stage: int, out: Uint64A
 
 @njit(cache=True, nogil=True)
 def _drop_vital(
-    edges: Uint64Array, chosen: Uint64Array, critical: Uint64Array, common: Uint64Array, alive: Uint64Array, left: Uint64Array
+    edges: Uint64Array,
+    chosen: Uint64Array,
+    critical: Uint64Array,
+    common: Uint64Array,
+    alive: Uint64Array,
+    left: Uint64Array,
 ) -> None:
     """Drop from ``left`` the vertices that are in all critical edges of a vertex of the set: with them it would not be
     needed.

@@ -16,7 +16,9 @@ _0, _1 = np.uint64(0), np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def _columns(forbidden: Uint64Array, chosen: np.uint64, free: np.uint64, vertices: Int64Array, sizes: Int64Array) -> int:
+def _columns(
+    forbidden: Uint64Array, chosen: np.uint64, free: np.uint64, vertices: Int64Array, sizes: Int64Array
+) -> int:
     """Group the candidates (``free``) of a node into columns, and count these.
 
     ``forbidden``: ``uint64[forbidden]``. ``vertices``: ``int64[columns, ATOMS]``, ``sizes``: ``int64[columns]``, both
@@ -147,7 +149,9 @@ def _number_digits(size: int, digits: Int64Array, counts: Int64Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _list_choices(vertices: Int64Array, size: int, digits: Int64Array, exchange: Int64Array, choices: RecordArray) -> int:
+def _list_choices(
+    vertices: Int64Array, size: int, digits: Int64Array, exchange: Int64Array, choices: RecordArray
+) -> int:
     """List what can be chosen of a column (of a forbidden one not all), and count the choices.
 
     ``vertices``: ``int64[ATOMS]``, of which ``size`` are in use. ``digits``: ``int64[PATTERNS]``. ``exchange``:

@@ -13,14 +13,18 @@ bitmap has no more words than the lists have edges. Both run on explicit stacks 
 Measured on one busy core (nodes, CPU seconds; the first prototype, MMCS with bitsets over edges, took 25.6 s and 4.1
 million nodes for ``adult``): ``abalone`` 3,912, 0.003; ``uce`` 383,377, 0.22; ``adult`` 357,218, 0.23. What was tried:
 
-- lists down to truth tables over the last 12 (20) candidates: 3.1 s (2.1 s) for ``adult``, most of it for critical edges;
-- only some critical edges in the lists, looked up again when they run out: 7 s, the looking up costs more than it saves;
+- lists down to truth tables over the last 12 (20) candidates: 3.1 s (2.1 s) for ``adult``, most of it for critical
+  edges;
+- only some critical edges in the lists, looked up again when they run out: 7 s, the looking up costs more than it
+  saves;
 - boxes without the symmetry: 0.44 s instead of 0.26 s at that time (``adult``), 0.49 s instead of 0.26 s (``uce``);
-- columns of few vertices first and by entropy among them, uneven ones first: 0.4 s; even ones first: 1.0 s (``uce``), 1.7 s (``adult``),
-  both without the symmetry; a local search over orders saves a quarter of the nodes on ``uce``, half on ``adult``;
-- three digits written out instead of a loop over digits: a quarter faster; stopping early over critical bitmaps: no gain;
-- bitmaps of up to 8 words per edge instead of 1: 70 % slower on sparse evidence; always up to 2,048 words instead of 64: two to three
-  times slower.
+- columns of few vertices first and by entropy among them, uneven ones first: 0.4 s; even ones first: 1.0 s (``uce``),
+  1.7 s (``adult``), both without the symmetry; a local search over orders saves a quarter of the nodes on ``uce``, half
+  on ``adult``;
+- three digits written out instead of a loop over digits: a quarter faster; stopping early over critical bitmaps: no
+  gain;
+- bitmaps of up to 8 words per edge instead of 1: 70 % slower on sparse evidence; always up to 2,048 words instead of
+  64: two to three times slower.
 """
 
 from __future__ import annotations
@@ -252,7 +256,8 @@ def _descend(state: BranchState, depth: int) -> bool:
 def advance(state: BranchState, budget: int) -> int:
     """Continue a branch for about ``budget`` words of work; ``state`` is written.
 
-    Returns a status. ``GROW_...`` asks for a longer array (of ``counters.needed`` elements at least), and for another call.
+    Returns a status. ``GROW_...`` asks for a longer array (of ``counters.needed`` elements at least), and for another
+    call.
     """
     counters = state.counters[0]
     counters.work = 0

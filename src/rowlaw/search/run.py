@@ -61,7 +61,9 @@ class Run:
             if not missing & ~candidates:
                 forbidden.append(sum(1 << i for v, i in position.items() if missing >> v & 1))
         exchange = _symmetry(graph, chosen, position)
-        state = _new_state(len(graph.edges), len(vertices), chosen.bit_count(), np.array(forbidden, np.uint64), exchange)
+        state = _new_state(
+            len(graph.edges), len(vertices), chosen.bit_count(), np.array(forbidden, np.uint64), exchange
+        )
         lists.load(graph.edges, branch.chosen, branch.candidates, state)
         return Run(state, branch)
 
@@ -88,7 +90,9 @@ class Run:
         if status == GROW_EDGES:
             self.state = state._replace(edges=_longer(state.edges, needed))
         elif status == GROW_BITMAPS:
-            self.state = state._replace(bitmaps=_longer(state.bitmaps, 2 * needed), undecided=_longer(state.undecided, needed))
+            self.state = state._replace(
+                bitmaps=_longer(state.bitmaps, 2 * needed), undecided=_longer(state.undecided, needed)
+            )
         elif status == GROW_FOUND:
             self.state = state._replace(found=_longer(state.found))
         else:
@@ -216,7 +220,9 @@ def _symmetry(graph: Hypergraph, chosen: int, position: dict[int, int]) -> np.nd
     if graph.exchange is None:
         return np.empty(0, np.int64)
     image = graph.exchange.tolist()
-    closed = all(image[v] in position for v in position) and all(chosen >> image[v] & 1 for v in range(graph.vertices) if chosen >> v & 1)
+    closed = all(image[v] in position for v in position) and all(
+        chosen >> image[v] & 1 for v in range(graph.vertices) if chosen >> v & 1
+    )
     return np.array([position[image[v]] for v in position], np.int64) if closed else np.empty(0, np.int64)
 
 

@@ -170,7 +170,9 @@ def _children(graph: Hypergraph, branch: Branch) -> list[Branch]:
     if bits_of(branch.candidates).bit_count() > 64:
         children = np.empty((64 * words, 2, words), np.uint64)
         n = edge_kernels.split(graph.edges, branch.chosen, branch.candidates, graph.forbidden, children)
-        return [Branch(branch.chosen, np.zeros(words, np.uint64))] if n < 0 else [Branch(*child) for child in children[:n]]
+        return (
+            [Branch(branch.chosen, np.zeros(words, np.uint64))] if n < 0 else [Branch(*child) for child in children[:n]]
+        )
     run = Run.start(graph, branch)
     if run is None:
         return []
@@ -197,7 +199,9 @@ def _grown_branches(graph: Hypergraph, branch: Branch, many: int, stop: Stop = n
 
 
 def _search_all(graph: Hypergraph, todo: list[Branch], limit: Limit, threads: int) -> Found:
-    return together([_nothing(graph), *in_threads(lambda branch: _search_any(graph, branch, limit), todo, limit, threads)])
+    return together(
+        [_nothing(graph), *in_threads(lambda branch: _search_any(graph, branch, limit), todo, limit, threads)]
+    )
 
 
 def _search_wide(graph: Hypergraph, limit: Limit, threads: int, branch: Branch | None = None) -> Found:

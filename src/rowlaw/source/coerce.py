@@ -58,13 +58,18 @@ def _pandas_table(frame: Any) -> pa.Table | None:
     """A pandas frame in Arrow, if all of it can be: names that are not text become text, and the index is no column."""
     names = [str(name) for name in frame.columns]
     try:
-        return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False) if len(set(names)) == len(names) else None
+        return (
+            pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
+            if len(set(names)) == len(names)
+            else None
+        )
     except _NOT_CONVERTED:
         return None
 
 
 def _pandas_columns(frame: Any) -> Iterator[tuple[Field, pa.ChunkedArray | None]]:
-    """The columns of a pandas frame one by one, by position: names may repeat, and a column may have values that Arrow has no type for."""
+    """The columns of a pandas frame one by one, by position: names may repeat, and a column may have values that Arrow
+    has no type for."""
     for i, name in enumerate(frame.columns):
         table = _pandas_table(frame.iloc[:, [i]])
         if table is None:
@@ -75,7 +80,9 @@ def _pandas_columns(frame: Any) -> Iterator[tuple[Field, pa.ChunkedArray | None]
 
 def _kinds(values: Any) -> str:
     """The types of a column's values, those of the first rows."""
-    names = dict.fromkeys(type(v).__name__ for v in values.head(10_000) if v is not None and not (isinstance(v, float) and math.isnan(v)))
+    names = dict.fromkeys(
+        type(v).__name__ for v in values.head(10_000) if v is not None and not (isinstance(v, float) and math.isnan(v))
+    )
     return ", ".join(list(names)[:4])
 
 
@@ -93,7 +100,8 @@ def arrow_table(frame: Any) -> pa.Table:
     raise RowlawError("NOT_A_TABLE", type=type(frame).__name__)
 
 
-# Spark's types by class name, so that they can be looked up without importing Spark (its own function for this differs between versions).
+# Spark's types by class name, so that they can be looked up without importing Spark (its own function for this differs
+# between versions).
 _SPARK_TYPES = {
     "BooleanType": pa.bool_(),
     "ByteType": pa.int8(),
@@ -114,7 +122,9 @@ _SPARK_TYPES = {
 
 def spark_source(frame: DataFrame, name: str) -> FrameSource:
     """A Spark DataFrame as a source. Nothing is read yet."""
-    fields = [Field(field.name, _arrow_type(field.dataType), field.dataType.simpleString()) for field in frame.schema.fields]
+    fields = [
+        Field(field.name, _arrow_type(field.dataType), field.dataType.simpleString()) for field in frame.schema.fields
+    ]
     schema, skipped = comparable(fields, name)
     return FrameSource(name, schema, frame, skipped=skipped)
 

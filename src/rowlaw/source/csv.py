@@ -25,7 +25,8 @@ SNIFFED_ROWS = 200
 SPLIT_BYTES = 32 * 1024 * 1024  # a split takes pyarrow a few tenths of a second
 BLOCK_BYTES = (1 << 20, 1 << 25, (1 << 31) - 1)  # that pyarrow parses at once: its default, and what longer rows need
 SUFFIX_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
-_SEPARATOR_LINE = re.compile(r"\ufeff?[\"']?sep=(.|\\t|tab)[\"']?\r?\n", re.IGNORECASE)  # Excel writes it before the header
+# Excel writes it before the header
+_SEPARATOR_LINE = re.compile(r"\ufeff?[\"']?sep=(.|\\t|tab)[\"']?\r?\n", re.IGNORECASE)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -137,19 +138,23 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def column_names(path: str, dialect: Dialect) -> list[str]:
-    """The names in the header without blanks around them, or ``c1, c2, ...`` where there is none or where a name is empty."""
+    """The names in the header without blanks around them, or ``c1, c2, ...`` where there is none or where a name is
+    empty."""
     try:
         with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, errors="replace", newline="") as text:
             if dialect.marked:
                 next(text, None)
-            first = next((row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), [])
+            first = next(
+                (row for row in csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote) if row), []
+            )
     except UnicodeError as error:  # UTF-16 that does not say which of the two it is
         raise undecoded(path, dialect, error) from None
     return _named(first if dialect.header else [""] * len(first))
 
 
 def _named(cells: Sequence[str]) -> list[str]:
-    """The cells of a header as names. A delimiter at the end of the line, or an index column of pandas, has an empty one.
+    """The cells of a header as names. A delimiter at the end of the line, or an index column of pandas, has an empty
+    one.
 
     >>> _named(["id", " name", ""]), _named(["a", " a", "c3"])
     (['id', 'name', 'c3'], ['a', ' a', 'c3'])
@@ -191,7 +196,9 @@ class CsvSplit:
         positions = [str(i) for i in range(len(self.names))]  # names may repeat
         # a quote that is never closed takes the rest of the file into the last field of the last row
         last = len(columns) if self.end is None or self.end == Path(self.path).stat().st_size else None
-        included = [positions[self.names.index(name)] for name in columns] + ([positions[-1]] if last is not None else [])
+        included = [positions[self.names.index(name)] for name in columns] + (
+            [positions[-1]] if last is not None else []
+        )
         read_options = {
             "column_names": positions,
             "skip_rows": 1 if self.dialect.marked and self.start == 0 else 0,
@@ -231,7 +238,9 @@ class CsvSplit:
         for block_bytes in BLOCK_BYTES:
             limit = block_bytes if compression(self.path) else min(block_bytes, self.size + 1)
             try:
-                return pacsv.read_csv(self._bytes(), pacsv.ReadOptions(block_size=max(limit, BLOCK_BYTES[0]), **read_options), *options)
+                return pacsv.read_csv(
+                    self._bytes(), pacsv.ReadOptions(block_size=max(limit, BLOCK_BYTES[0]), **read_options), *options
+                )
             except pa.ArrowInvalid as error:
                 if "straddl" not in str(error) or limit < block_bytes or block_bytes == BLOCK_BYTES[-1]:
                     raise
@@ -249,14 +258,23 @@ def splits(path: str, dialect: Dialect, names: Sequence[str]) -> list[CsvSplit]:
     """The file in splits of about ``SPLIT_BYTES``, cut at ends of rows (never inside a quoted field)."""
     size = Path(path).stat().st_size
     whole = CsvSplit(path, dialect, tuple(names), size, skip_header=dialect.header)
-    ascii_like = dialect.encoding.casefold().replace("_", "-") in ("utf-8", "utf-8-sig", "ascii", "latin-1", "iso-8859-1", "cp1252")
+    ascii_like = dialect.encoding.casefold().replace("_", "-") in (
+        "utf-8",
+        "utf-8-sig",
+        "ascii",
+        "latin-1",
+        "iso-8859-1",
+        "cp1252",
+    )
     if compression(path) or size <= SPLIT_BYTES * 3 // 2 or not ascii_like:
         return [whole]
     cuts = [0, *_row_ends(path, dialect.quote, size), size]
     found = []
     for start, end in pairwise(cuts):
         if end > start:
-            found.append(replace(whole, start=start, end=end, size=end - start, skip_header=dialect.header and start == 0))
+            found.append(
+                replace(whole, start=start, end=end, size=end - start, skip_header=dialect.header and start == 0)
+            )
     return found
 
 

@@ -20,7 +20,9 @@ def explain(path: str, dialect: Dialect, width: int, problem: str) -> RowlawErro
                 try:
                     raw.decode("utf-8")
                 except UnicodeDecodeError as error:
-                    return RowlawError("BAD_ENCODING", path=path, line=line, byte=offset + error.start, encoding="UTF-8")
+                    return RowlawError(
+                        "BAD_ENCODING", path=path, line=line, byte=offset + error.start, encoding="UTF-8"
+                    )
                 line, offset = line + 1, offset + len(raw)
     try:
         open_line = unclosed(path, dialect)

@@ -21,7 +21,14 @@ from rowlaw.source.csv import open_bytes
 from rowlaw.source.types import type_class
 
 _CHANGED = re.compile(r"Column\((.*?)\) changed from (\w+) to (\w+) in row (\d+)")
-_JSON_TYPES = {list: "an array", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
+_JSON_TYPES = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    type(None): "null",
+}
 _JSON_WORDS = {word.split()[-1]: word for word in ("an array", "an object", *_JSON_TYPES.values())}
 
 Constants = tuple[tuple[str, Any], ...]  # columns that a folder name gives, as in year=2024/part.parquet
@@ -37,7 +44,9 @@ def _alike(path: str, own: pa.Schema, first: pa.Schema | None, first_path: str) 
 
     The types of columns that cannot be compared may differ: they are not read.
     """
-    if first is not None and (own.names != first.names or list(map(_read_type, own.types)) != list(map(_read_type, first.types))):
+    if first is not None and (
+        own.names != first.names or list(map(_read_type, own.types)) != list(map(_read_type, first.types))
+    ):
         raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {first_path}")
     return first or own
 
@@ -63,10 +72,14 @@ class ParquetSplit:
         fixed = dict(self.constants)
         wanted = [name for name in columns if name not in fixed]
         # Parquet addresses nested fields by dotted paths, so columns are asked for by position: names may have dots.
-        file = pq.ParquetFile(self.path, read_dictionary=[name for name in wanted if name in self.text and "." not in name])
+        file = pq.ParquetFile(
+            self.path, read_dictionary=[name for name in wanted if name in self.text and "." not in name]
+        )
         try:
             position = _leaf_positions(file.schema_arrow)
-            table = file.reader.read_row_group(self.row_group, column_indices=[position[name] for name in wanted], use_threads=False)
+            table = file.reader.read_row_group(
+                self.row_group, column_indices=[position[name] for name in wanted], use_threads=False
+            )
         except (pa.ArrowException, OSError) as error:
             raise readable(self.path, error) from None
         finally:
@@ -128,9 +141,12 @@ def _folder_columns(paths: Sequence[str], root: str | None) -> dict[str, Constan
         pairs = (part.partition("=") for part in parts if "=" in part)
         found[path] = {unquote(name): unquote(value) for name, _, value in pairs}
     names = {name for values in found.values() for name in values}
-    numbers = {n for n in names if all(str(v.get(n, "")).isdecimal() and str(int(v[n])) == v[n] for v in found.values())}
+    numbers = {
+        n for n in names if all(str(v.get(n, "")).isdecimal() and str(int(v[n])) == v[n] for v in found.values())
+    }
     return {
-        path: tuple((name, int(value) if name in numbers else value) for name, value in values.items()) for path, values in found.items()
+        path: tuple((name, int(value) if name in numbers else value) for name, value in values.items())
+        for path, values in found.items()
     }
 
 
@@ -223,7 +239,9 @@ def _json_lines(path: str, data: bytes) -> bytes:
     except ValueError as error:
         raise RowlawError("BAD_FILE", path=path, problem=f"not valid JSON: {error}") from None
     if not found:
-        raise RowlawError("BAD_FILE", path=path, problem="the array is empty; a table needs one object at least, for its columns")
+        raise RowlawError(
+            "BAD_FILE", path=path, problem="the array is empty; a table needs one object at least, for its columns"
+        )
     other = next((i for i, item in enumerate(found) if not isinstance(item, dict)), None)
     if other is not None:
         kind = _JSON_TYPES[type(found[other])]

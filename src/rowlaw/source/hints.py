@@ -41,7 +41,9 @@ def _of_column(name: str, cells: Sequence[str]) -> Iterator[Hint]:
     values = [cell for cell in cells if cell and cell not in NULL_SPELLINGS]
     if len(values) < FEWEST:
         return
-    if all(_NUMBER.fullmatch(v) for v in values) and any(_COMMA.fullmatch(v) and not _GROUPED.fullmatch(v) for v in values):
+    if all(_NUMBER.fullmatch(v) for v in values) and any(
+        _COMMA.fullmatch(v) and not _GROUPED.fullmatch(v) for v in values
+    ):
         yield Hint(name, "decimal_comma", f"numbers with a decimal comma ({next(v for v in values if ',' in v)})")
         return
     found = [match for v in values if (match := _DAY.fullmatch(v))]

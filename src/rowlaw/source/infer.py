@@ -1,8 +1,8 @@
 """What type a column of text has, judged by all its distinct values.
 
-Only distinct values are looked at, so the whole column decides and not a sample: one ZIP code with a leading zero
-keeps the column text. A column gets the first type of the list below that all its values have; spellings of "no
-value" (``NA``, ``null``, quoted empty fields...) count as null in typed columns and stay text in text columns, and so do
+Only distinct values are looked at, so the whole column decides and not a sample: one ZIP code with a leading zero keeps
+the column text. A column gets the first type of the list below that all its values have; spellings of "no value"
+(``NA``, ``null``, quoted empty fields...) count as null in typed columns and stay text in text columns, and so do
 blanks around a value.
 """
 
@@ -24,7 +24,9 @@ _FLOAT = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _INFINITE = r"^[+-]?(?:inf|Inf|INF|infinity|Infinity)$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _TIMESTAMP = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$"
-_ZONED = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+_ZONED = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+)
 
 _PROBE = 1_000  # values looked at first: most columns of text are given away by a few
 
@@ -35,8 +37,8 @@ def typed(values: pa.Array, wanted: pa.DataType | None = None, *, zones: bool = 
     >>> typed(pa.array(["7", "12", "NA"])).type, typed(pa.array(["07030", "12"])).type
     (DataType(int64), DataType(large_string))
 
-    A timestamp that is wanted may have a zone, as one that is inferred may: then all values must have one, and they are instants in UTC.
-    Without ``zones`` it must have none.
+    A timestamp that is wanted may have a zone, as one that is inferred may: then all values must have one, and they are
+    instants in UTC. Without ``zones`` it must have none.
 
     >>> typed(pa.array(["2023-12-31T12:00:00+02:00"]), pa.timestamp("us")).cast(pa.string()).to_pylist()
     ['2023-12-31 10:00:00.000000Z']
@@ -60,8 +62,8 @@ def typed(values: pa.Array, wanted: pa.DataType | None = None, *, zones: bool = 
 
 
 def possible_types(values: pa.Array) -> dict[str, pa.DataType] | None:
-    """The types that distinct texts may have, by the name of the check; None if no text says anything. Parts of a column are judged so:
-    the whole column has the first type that all its parts may have.
+    """The types that distinct texts may have, by the name of the check; None if no text says anything. Parts of a
+    column are judged so: the whole column has the first type that all its parts may have.
 
     >>> possible_types(pa.array(["7", "12", "NA"]))
     {'integer': DataType(int64), 'float': DataType(double)}
@@ -80,7 +82,8 @@ def common_type(parts: Sequence[dict[str, pa.DataType] | None]) -> pa.DataType:
     for name in _CHECKS if said else ():
         if all(name in part for part in said):
             types = [part[name] for part in said]
-            return next((t for t in types if pa.types.is_decimal(t)), types[0])  # integers beyond 64 bits, if one part has them
+            # integers beyond 64 bits, if one part has them
+            return next((t for t in types if pa.types.is_decimal(t)), types[0])
     return pa.large_string()
 
 
@@ -108,7 +111,12 @@ def _as_wanted(text: pa.Array, wanted: pa.DataType, zones: bool) -> pa.Array:
         return text
     plain, blank = _without_blanks(text)
     text = pc.if_else(blank, pa.scalar(None, pa.large_string()), plain)
-    if zones and pa.types.is_timestamp(wanted) and wanted.tz is None and pc.any(pc.match_substring_regex(text, pattern=_ZONED)).as_py():
+    if (
+        zones
+        and pa.types.is_timestamp(wanted)
+        and wanted.tz is None
+        and pc.any(pc.match_substring_regex(text, pattern=_ZONED)).as_py()
+    ):
         wanted = pa.timestamp(wanted.unit, "UTC")
     return converted(text, wanted)
 
@@ -185,4 +193,11 @@ def _zoned(text: pa.Array) -> pa.Array | None:
     return _cast(text, pa.timestamp("us", "UTC")) if _all(text, _ZONED) else None
 
 
-_CHECKS = {"integer": _integers, "float": _floats, "boolean": _booleans, "date": _dates, "timestamp": _timestamps, "zoned": _zoned}
+_CHECKS = {
+    "integer": _integers,
+    "float": _floats,
+    "boolean": _booleans,
+    "date": _dates,
+    "timestamp": _timestamps,
+    "zoned": _zoned,
+}

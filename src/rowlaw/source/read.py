@@ -43,7 +43,8 @@ FORMATS = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-READING = ("format", "delimiter", "quote", "header", "encoding", "null_values", "options")  # parameters of how a table is read
+# parameters of how a table is read
+READING = ("format", "delimiter", "quote", "header", "encoding", "null_values", "options")
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _TABLE_NAME = re.compile(r"^[^\s./\\:*?]+(\.[^\s./\\:*?]+){0,2}$")
 
@@ -67,31 +68,41 @@ def open_source(
     Parameters
     ----------
     table
-        A path (file, folder, glob; CSV, TSV, Parquet, JSON, ORC, Arrow, Delta, Excel; compressed or not), ``"-"`` (standard input), a
-        remote
-        address (``s3a://...``, read by Spark), a catalog table (``catalog.schema.table``), a ``jdbc:`` address (with
-        ``options={"dbtable": ...}``), a Spark DataFrame, or anything with an Arrow C stream.
+        A path (file, folder, glob; CSV, TSV, Parquet, JSON, ORC, Arrow, Delta, Excel; compressed or not), ``"-"``
+        (standard input), a remote address (``s3a://...``, read by Spark), a catalog table (``catalog.schema.table``), a
+        ``jdbc:`` address (with ``options={"dbtable": ...}``), a Spark DataFrame, or anything with an Arrow C stream.
     types
-        Types of columns by name, where the inferred ones will not do: ``{"zip": "string"}``. ``"decimal_comma"`` reads ``1.234,56``,
-        ``"date:%d.%m.%Y"`` and ``"timestamp:%d.%m.%Y %H:%M"`` read dates of that form.
+        Types of columns by name, where the inferred ones will not do: ``{"zip": "string"}``. ``"decimal_comma"`` reads
+        ``1.234,56``, ``"date:%d.%m.%Y"`` and ``"timestamp:%d.%m.%Y %H:%M"`` read dates of that form.
     columns
-        The columns to read. If not given, all that can be compared: the others (arrays, structs, maps, binary values, times of day,
-        durations, intervals, and names that occur more than once) are skipped with a :class:`rowlaw.RowlawWarning`.
+        The columns to read. If not given, all that can be compared: the others (arrays, structs, maps, binary values,
+        times of day, durations, intervals, and names that occur more than once) are skipped with a
+        :class:`rowlaw.RowlawWarning`.
     format, delimiter, quote, header, encoding
         What a file looks like, where it should not be detected.
     null_values
-        Texts of a CSV file that count as null in every column. Empty fields always do; so do ``NA``, ``null`` and the like
-        (``rowlaw.source.infer.NULL_SPELLINGS``) in columns of other types than text. In text they stay: NA may be Namibia.
+        Texts of a CSV file that count as null in every column. Empty fields always do; so do ``NA``, ``null`` and the
+        like (``rowlaw.source.infer.NULL_SPELLINGS``) in columns of other types than text. In text they stay: NA may be
+        Namibia.
     options
         Handed to Spark's reader for remote and JDBC sources.
     """
-    given: dict[str, Any] = {"format": format, "delimiter": delimiter, "quote": quote, "header": header, "encoding": encoding}
+    given: dict[str, Any] = {
+        "format": format,
+        "delimiter": delimiter,
+        "quote": quote,
+        "header": header,
+        "encoding": encoding,
+    }
     given["null_values"] = null_values
     source = read_source(table, types=types, columns=columns, options=options, session=session, **given)
     if columns is None:
         warn_skipped(source.name, source.skipped)
     if isinstance(source, FileSource):
-        warn_hints(source.name, [hint for hint in source.hints if hint.column in source.columns and hint.column not in source.types])
+        warn_hints(
+            source.name,
+            [hint for hint in source.hints if hint.column in source.columns and hint.column not in source.types],
+        )
     return source
 
 
@@ -122,7 +133,9 @@ def read_source(
 def _narrowed(source: Source, types: Mapping[str, str], columns: Sequence[str] | None) -> Source:
     """The source with the columns and types the user asked for."""
     if isinstance(columns, str):
-        raise RowlawError("BAD_OPTION", option="columns", value=columns, problem=f"give a list of names, such as [{columns!r}]")
+        raise RowlawError(
+            "BAD_OPTION", option="columns", value=columns, problem=f"give a list of names, such as [{columns!r}]"
+        )
     for name in (*types, *(columns or ())):
         if name not in source.columns:
             raise no_column(name, source.columns, source.skipped)
@@ -142,7 +155,10 @@ def _spelled(source: Source, spelled: Mapping[str, Spelling]) -> Source:
     """The source with columns that are written in another way."""
     if isinstance(source, FrameSource):
         name = next(iter(spelled))
-        problem = "this is for files and frames in memory; in Spark, convert the column first, for example with to_date(c, 'dd.MM.yyyy')"
+        problem = (
+            "this is for files and frames in memory; in Spark, convert the column first, for example with "
+            "to_date(c, 'dd.MM.yyyy')"
+        )
         raise RowlawError("BAD_OPTION", option="types", value=f"{name}={spelled[name].words}", problem=problem)
     splits = [SpelledSplit(split, dict(spelled)) for split in source.splits]
     if source.in_memory:
@@ -152,7 +168,9 @@ def _spelled(source: Source, spelled: Mapping[str, Spelling]) -> Source:
     return replace(source, splits=tuple(splits))
 
 
-def _open_path(path: str, format: str | None, given: dict[str, Any], options: dict[str, str], session: SparkSession | None) -> Source:
+def _open_path(
+    path: str, format: str | None, given: dict[str, Any], options: dict[str, str], session: SparkSession | None
+) -> Source:
     if path == STANDARD_INPUT:
         copy, found = copied()
         return _open_files("standard input", [copy], None, format or found, given)
@@ -225,7 +243,9 @@ def _open_files(name: str, paths: list[str], root: str | None, format: str, give
 
 def _open_spreadsheet(path: str) -> Source:
     """The first sheet of a spreadsheet, read by pandas."""
-    module, package = {".ods": ("odf", "odfpy"), ".xls": ("xlrd", "xlrd")}.get(Path(path).suffix.casefold(), ("openpyxl", "openpyxl"))
+    module, package = {".ods": ("odf", "odfpy"), ".xls": ("xlrd", "xlrd")}.get(
+        Path(path).suffix.casefold(), ("openpyxl", "openpyxl")
+    )
     for needed, install in (("pandas", "pandas"), (module, package)):
         if importlib.util.find_spec(needed) is None:
             raise RowlawError("MISSING_PACKAGE", what=f"reading {path}", package=install, install=install)
@@ -260,7 +280,9 @@ def _open_delta(path: str, session: SparkSession | None) -> Source:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
     except ImportError:
-        raise RowlawError("MISSING_PACKAGE", what="reading a Delta table", package="deltalake", install="rowlaw[delta]") from None
+        raise RowlawError(
+            "MISSING_PACKAGE", what="reading a Delta table", package="deltalake", install="rowlaw[delta]"
+        ) from None
     try:
         table = DeltaTable(path).to_pyarrow_table()
     except (DeltaError, OSError) as error:

@@ -1,4 +1,5 @@
-"""What is wrong when Spark cannot read an address: the cause out of a Java stack trace, and the package that is missing."""
+"""What is wrong when Spark cannot read an address: the cause out of a Java stack trace, and the package that is
+missing."""
 
 from __future__ import annotations
 
@@ -28,9 +29,13 @@ def storage_error(path: str, error: Exception) -> RowlawError:
     scheme = path.split(":", 1)[0].casefold()
     text = str(error)
     if scheme == "s3":
-        return RowlawError("REMOTE_STORAGE", path=path, cause=_cause(text), remedy=f"write s3a://{path.split('://', 1)[-1]}")
+        return RowlawError(
+            "REMOTE_STORAGE", path=path, cause=_cause(text), remedy=f"write s3a://{path.split('://', 1)[-1]}"
+        )
     if scheme in ("http", "https", "ftp"):
-        return RowlawError("REMOTE_STORAGE", path=path, cause=f"it reads no {scheme} addresses", remedy="download the file first")
+        return RowlawError(
+            "REMOTE_STORAGE", path=path, cause=f"it reads no {scheme} addresses", remedy="download the file first"
+        )
     package = PACKAGES.get(scheme)
     if package is not None and _MISSING.search(text):
         name = package.format(hadoop=_hadoop_version())

@@ -1,7 +1,8 @@
 """Row ids: the columns that name the rows of a table, and the names of rows in answers.
 
-An id of one column is that column's value. An id of several columns is a struct in frames and Arrow tables (its fields are the columns, so
-that it joins with the table), a :class:`CompositeId` in Python, a list in JSON and ``a=1, b=2`` in text.
+An id of one column is that column's value. An id of several columns is a struct in frames and Arrow tables (its fields
+are the columns, so that it joins with the table), a :class:`CompositeId` in Python, a list in JSON and ``a=1, b=2`` in
+text.
 """
 
 from __future__ import annotations
@@ -54,10 +55,14 @@ def id_columns(row_id: RowId) -> tuple[str, ...]:
     if isinstance(row_id, str):
         return (row_id,)
     if not isinstance(row_id, Sequence) or not all(isinstance(name, str) for name in row_id):
-        raise RowlawError("BAD_OPTION", option="row_id", value=row_id, problem="give the name of a column, or a list of names")
+        raise RowlawError(
+            "BAD_OPTION", option="row_id", value=row_id, problem="give the name of a column, or a list of names"
+        )
     twice = [name for i, name in enumerate(row_id) if name in row_id[:i]]
     if twice:
-        raise RowlawError("BAD_OPTION", option="row_id", value=list(row_id), problem=f"the column {twice[0]!r} is named twice")
+        raise RowlawError(
+            "BAD_OPTION", option="row_id", value=list(row_id), problem=f"the column {twice[0]!r} is named twice"
+        )
     return tuple(row_id)
 
 

@@ -1,8 +1,9 @@
 """Columns that cannot be compared: which they are, why, and how the user learns of them.
 
-Arrays, structs, maps, binary values, times of day, durations and intervals have no order that rules could use, and a name that occurs more
-than once says nothing about which column is meant. Such columns are skipped with a warning, all columns of a repeated name too. To name
-one of them, in ``columns`` or in a rule, is an error that says why it is skipped.
+Arrays, structs, maps, binary values, times of day, durations and intervals have no order that rules could use, and a
+name that occurs more than once says nothing about which column is meant. Such columns are skipped with a warning, all
+columns of a repeated name too. To name one of them, in ``columns`` or in a rule, is an error that says why it is
+skipped.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ PACKAGE = str(Path(__file__).parents[1])
 
 
 class Field(NamedTuple):
-    """A column of a source; without a type its values cannot be compared. ``text`` is what the source calls its type."""
+    """A column of a source; without a type its values cannot be compared. ``text`` is what the source calls its
+    type."""
 
     name: str
     type: pa.DataType | None
@@ -41,9 +43,12 @@ def arrow_fields(schema: pa.Schema) -> list[Field]:
 def comparable(fields: Iterable[Field], source: str) -> tuple[pa.Schema, dict[str, RowlawError]]:
     """The columns that can be compared, and for each of the others the error that says why it cannot.
 
-    >>> schema, skipped = comparable(arrow_fields(pa.schema({"id": pa.int64(), "photo": pa.binary()})), "people.parquet")
-    >>> schema.names, str(skipped["photo"])
-    (['id'], "UNSUPPORTED_TYPE: people.parquet, column 'photo': type binary cannot be compared; leave the column out or convert it")
+    >>> fields = arrow_fields(pa.schema({"id": pa.int64(), "photo": pa.binary()}))
+    >>> schema, skipped = comparable(fields, "people")
+    >>> schema.names
+    ['id']
+    >>> print(skipped["photo"])
+    UNSUPPORTED_TYPE: people, column 'photo': type binary cannot be compared; leave the column out or convert it
 
     A table without columns is an error, and so is one without a column that can be compared.
     """
@@ -57,9 +62,13 @@ def comparable(fields: Iterable[Field], source: str) -> tuple[pa.Schema, dict[st
         if often[field.name] > 1:
             skipped[field.name] = RowlawError("DUPLICATE_COLUMN", source=source, column=field.name)
         elif field.type is None and field.text.startswith(MIXED):
-            skipped[field.name] = RowlawError("MIXED_TYPES", source=source, column=field.name, types=field.text.removeprefix(MIXED))
+            skipped[field.name] = RowlawError(
+                "MIXED_TYPES", source=source, column=field.name, types=field.text.removeprefix(MIXED)
+            )
         elif field.type is None:
-            skipped[field.name] = RowlawError("UNSUPPORTED_TYPE", source=source, column=field.name, type=_short(field.text))
+            skipped[field.name] = RowlawError(
+                "UNSUPPORTED_TYPE", source=source, column=field.name, type=_short(field.text)
+            )
         else:
             kept.append(pa.field(field.name, field.type))
     if not kept:

@@ -36,8 +36,8 @@ class Split(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A table in splits. ``schema`` holds text for columns whose type is yet to be inferred (``inferred``), and no column that is
-    ``skipped`` because its values cannot be compared."""
+    """A table in splits. ``schema`` holds text for columns whose type is yet to be inferred (``inferred``), and no
+    column that is ``skipped`` because its values cannot be compared."""
 
     name: str
     schema: pa.Schema
@@ -61,7 +61,9 @@ class FileSource:
         return all(hasattr(split, "table") for split in self.splits)
 
     def __repr__(self) -> str:
-        return f"FileSource({self.name!r}, {counted(len(self.columns), 'column')}, {counted(len(self.splits), 'split')})"
+        return (
+            f"FileSource({self.name!r}, {counted(len(self.columns), 'column')}, {counted(len(self.splits), 'split')})"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Numbers and dates that are written in another way: decimal commas, days first. They are respelled before they get their type.
+"""Numbers and dates that are written in another way: decimal commas, days first. They are respelled before they get
+their type.
 
 >>> import pyarrow as pa
 >>> DecimalComma().plain(pa.array(["1.234,50", "NA", None])).to_pylist()
@@ -86,7 +87,8 @@ class Moment:
 
 
 def spelling(column: str, wanted: str) -> Spelling | None:
-    """The spelling that a user means by ``decimal_comma``, ``date:%d.%m.%Y`` or ``timestamp:...``; None: a plain type."""
+    """The spelling that a user means by ``decimal_comma``, ``date:%d.%m.%Y`` or ``timestamp:...``; None: a plain
+    type."""
     name, colon, format = str(wanted).strip().partition(":")
     kind = name.strip().casefold()
     if kind == "decimal_comma" and not colon:
@@ -95,7 +97,10 @@ def spelling(column: str, wanted: str) -> Spelling | None:
         return None
     found = Moment(format.strip(), pa.date32() if kind == "date" else pa.timestamp("us"))
     if not re.search(r"%[A-Za-z]", found.format) or not _works(found.format):
-        problem = "the format cannot be used; write for example date:%d.%m.%Y (day %d, month %m, year %Y, hour %H, minute %M, second %S)"
+        problem = (
+            "the format cannot be used; write for example date:%d.%m.%Y (day %d, month %m, year %Y, hour "
+            "%H, minute %M, second %S)"
+        )
         raise RowlawError("BAD_OPTION", option="types", value=f"{column}={wanted}", problem=problem)
     return found
 
@@ -144,7 +149,9 @@ class SpelledSplit:
         for i, name in enumerate(columns):
             how = self.spellings.get(name)
             if how is not None and _is_text(table.column(i).type):
-                table = table.set_column(i, name, respelled(table.column(i), how, lambda value, n=name, h=how: self._bad(n, h, value)))
+                table = table.set_column(
+                    i, name, respelled(table.column(i), how, lambda value, n=name, h=how: self._bad(n, h, value))
+                )
         return table
 
     def _bad(self, column: str, how: Spelling, value: str) -> RowlawError:

@@ -37,7 +37,12 @@ def type_class(dtype: pa.DataType) -> TypeClass | None:
         return "boolean"
     if pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_decimal(dtype):
         return "number"
-    if pa.types.is_string(dtype) or pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype) or pa.types.is_null(dtype):
+    if (
+        pa.types.is_string(dtype)
+        or pa.types.is_large_string(dtype)
+        or pa.types.is_string_view(dtype)
+        or pa.types.is_null(dtype)
+    ):
         return "text"
     if pa.types.is_date(dtype):
         return "date"
@@ -83,7 +88,8 @@ _WORDS = {
 def type_name(dtype: pa.DataType) -> str:
     """A type as users call it.
 
-    >>> type_name(pa.date32()), type_name(pa.timestamp("us", "UTC")), type_name(pa.decimal128(10, 2)), type_name(pa.list_(pa.int64()))
+    >>> types = pa.date32(), pa.timestamp("us", "UTC"), pa.decimal128(10, 2), pa.list_(pa.int64())
+    >>> tuple(type_name(type) for type in types)
     ('date', 'timestamp with time zone', 'decimal(10,2)', 'list of integer')
     """
     if pa.types.is_dictionary(dtype):

@@ -139,12 +139,16 @@ def _release(home: Path) -> tuple[str | None, frozenset[str] | None]:
         return None, None
     said = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', text, re.MULTILINE))
     version = said.get("JAVA_VERSION")
-    return (version if version and major(version) else None), (frozenset(said["MODULES"].split()) if said.get("MODULES") else None)
+    return (version if version and major(version) else None), (
+        frozenset(said["MODULES"].split()) if said.get("MODULES") else None
+    )
 
 
 def _ask(binary: Path) -> str | None:
     try:
-        answer = subprocess.run([binary, "-version"], capture_output=True, text=True, errors="replace", timeout=60, check=False)
+        answer = subprocess.run(
+            [binary, "-version"], capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)

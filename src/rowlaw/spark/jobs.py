@@ -124,7 +124,12 @@ def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS
 
 
 def _until_stopped(
-    function: Callable[[T], R], tasks: Sequence[T], threads: int, done: Done | None, stop: Stop, grace: float = GRACE_SECONDS
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    threads: int,
+    done: Done | None,
+    stop: Stop,
+    grace: float = GRACE_SECONDS,
 ) -> list[R]:
     """Return the results in order. Threads that do not end when they are asked to are left behind: they take no further
     tasks."""
@@ -278,7 +283,9 @@ def described(session: SparkSession, description: str, done: Done | None = None,
     if context is not None:
         context.setJobGroup(group, f"rowlaw: {description}", interruptOnCancel=True)
         if done is not None:
-            watchers.append(threading.Thread(target=_watch, args=(context.statusTracker(), group, done, over), daemon=True))
+            watchers.append(
+                threading.Thread(target=_watch, args=(context.statusTracker(), group, done, over), daemon=True)
+            )
     elif stop is not NEVER:
         session.addTag(group)
 
@@ -337,7 +344,11 @@ def _cancel_later(cancel: Callable[[], None], stop: Stop, over: threading.Event)
 
 def _watch(tracker: Any, group: str, done: Done, over: threading.Event) -> None:
     while not over.wait(0.5):
-        stages = [tracker.getStageInfo(stage) for job in tracker.getJobIdsForGroup(group) for stage in tracker.getJobInfo(job).stageIds]
+        stages = [
+            tracker.getStageInfo(stage)
+            for job in tracker.getJobIdsForGroup(group)
+            for stage in tracker.getJobInfo(job).stageIds
+        ]
         known = [stage for stage in stages if stage is not None]
         if known:
             done(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
@@ -360,7 +371,9 @@ def _packed(
         except RowlawError as error:
             for _ in batches:  # a half-read input makes Spark complain about the wrong thing
                 pass
-            yield pa.RecordBatch.from_pydict({"id": pa.array([-1], pa.int64()), "result": pa.array([pickle.dumps(error)], pa.binary())})
+            yield pa.RecordBatch.from_pydict(
+                {"id": pa.array([-1], pa.int64()), "result": pa.array([pickle.dumps(error)], pa.binary())}
+            )
 
     return packed
 

@@ -141,7 +141,9 @@ def _connect(url: str) -> SparkSession:
             grpc.channel_ready_future(channel).result(timeout=CONNECT_SECONDS)
         return SparkSession.builder.remote(url).getOrCreate()
     except (PySparkImportError, ImportError) as error:
-        raise RowlawError("MISSING_PACKAGE", what="Spark Connect", package="grpcio", install="rowlaw[connect]") from error
+        raise RowlawError(
+            "MISSING_PACKAGE", what="Spark Connect", package="grpcio", install="rowlaw[connect]"
+        ) from error
     except PySparkValueError as error:
         raise RowlawError("BAD_OPTION", option="master", value=url, problem=str(error)) from error
     except grpc.FutureTimeoutError:
@@ -162,7 +164,9 @@ def _checked(found: SparkSession, master: str | None) -> SparkSession:
     if master is not None:
         actual = found.conf.get("spark.master", None)  # by Spark Connect that of the server
         if not by_connect(found) if master.startswith("sc://") else actual not in (None, master):
-            raise RowlawError("BAD_OPTION", option="master", value=master, problem=f"a session on {actual} is running; stop it first")
+            raise RowlawError(
+                "BAD_OPTION", option="master", value=master, problem=f"a session on {actual} is running; stop it first"
+            )
     return found
 
 

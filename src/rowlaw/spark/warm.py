@@ -33,7 +33,9 @@ def make(java: Java) -> Path | None:
         return file
     file.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(file.parent).free < FREE_BYTES:
-        raise RowlawError("FILE_NOT_WRITTEN", path=file, problem=f"making it needs {FREE_BYTES >> 30} GiB of free disk space")
+        raise RowlawError(
+            "FILE_NOT_WRITTEN", path=file, problem=f"making it needs {FREE_BYTES >> 30} GiB of free disk space"
+        )
     draft = file.with_name(f"{file.stem}.{os.getpid()}.tmp")
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +54,9 @@ def exercise(spark: SparkSession, folder: Path) -> int:
     """Run one small job of each sort that rowlaw runs, and count the rows seen."""
     from pyspark.sql import functions as sql
 
-    (folder / "t.csv").write_text("a,b,c,d\n" + "".join(f"{i},{i % 7},x{i % 11},2024-01-{i % 28 + 1:02}\n" for i in range(2000)))
+    (folder / "t.csv").write_text(
+        "a,b,c,d\n" + "".join(f"{i},{i % 7},x{i % 11},2024-01-{i % 28 + 1:02}\n" for i in range(2000))
+    )
     table = spark.read.csv(str(folder / "t.csv"), header=True, inferSchema=True)
     table.write.parquet(str(folder / "t.parquet"))
     table = spark.read.parquet(str(folder / "t.parquet"))

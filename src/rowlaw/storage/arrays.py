@@ -67,7 +67,8 @@ class MemoryArray:
 
 
 class FileArray:
-    """In a file, from byte ``offset`` on, with space for ``capacity`` values (None: as many as come, to the end of the file).
+    """In a file, from byte ``offset`` on, with space for ``capacity`` values (None: as many as come, to the end of the
+    file).
 
     What is added is written behind what others may have mapped, which stays as it is.
     """
@@ -96,13 +97,16 @@ class FileArray:
 
     @staticmethod
     def create_all(path: Path, arrays: Sequence[np.ndarray], capacity: int) -> list[FileArray]:
-        """Several arrays of one type in one file, each with space to grow: one file to be made durable instead of many."""
+        """Several arrays of one type in one file, each with space to grow: one file to be made durable instead of
+        many."""
         dtype = arrays[0].dtype
         pages = -(-max(capacity, 1) * dtype.itemsize // mmap.ALLOCATIONGRANULARITY)
         region = pages * mmap.ALLOCATIONGRANULARITY
         with open(path, "xb") as stream:
             stream.truncate(region * len(arrays))  # the holes take no space
-        made = [FileArray(path, dtype, offset=region * i, capacity=region // dtype.itemsize) for i in range(len(arrays))]
+        made = [
+            FileArray(path, dtype, offset=region * i, capacity=region // dtype.itemsize) for i in range(len(arrays))
+        ]
         for array, values in zip(made, arrays, strict=True):
             array.extend(values)
         return made
@@ -119,7 +123,9 @@ class FileArray:
             if not self._length:
                 return np.zeros(0, self.dtype)
             with open(self.path, "rb") as stream:
-                pages = mmap.mmap(stream.fileno(), self._length * self.dtype.itemsize, access=mmap.ACCESS_READ, offset=self.offset)
+                pages = mmap.mmap(
+                    stream.fileno(), self._length * self.dtype.itemsize, access=mmap.ACCESS_READ, offset=self.offset
+                )
             self._mapped = np.frombuffer(pages, self.dtype)
         return self._mapped
 

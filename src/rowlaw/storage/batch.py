@@ -36,11 +36,14 @@ class Batch:
     columns: Mapping[str, BatchColumn]
 
     def numbers(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """For each row the number of its combination of values in some columns, and the first row of each combination."""
+        """For each row the number of its combination of values in some columns, and the first row of each
+        combination."""
         numbers, first = np.zeros(self.rows, np.int64), np.zeros(min(1, self.rows), np.int64)
         for name in names:
             column = self.columns[name]
-            _, first, numbers = np.unique(numbers * (len(column.values) + 1) + column.codes + 1, return_index=True, return_inverse=True)
+            _, first, numbers = np.unique(
+                numbers * (len(column.values) + 1) + column.codes + 1, return_index=True, return_inverse=True
+            )
         return numbers, first
 
     def part(self, rows: np.ndarray) -> Batch:
@@ -95,7 +98,10 @@ def read_batch(
         _check_types(source, types)
     tables = _tables(source)
     rows = sum(len(table) for table in tables)
-    found = {name: _column(source, name, [table.column(i) for table in tables], types[name], inferred) for i, name in enumerate(names)}
+    found = {
+        name: _column(source, name, [table.column(i) for table in tables], types[name], inferred)
+        for i, name in enumerate(names)
+    }
     return Batch(source.name, rows, found)
 
 
@@ -119,7 +125,13 @@ def _check_types(source: Source, types: Mapping[str, pa.DataType]) -> None:
     for field in source.schema:
         found, expected = type_class(field.type), type_class(types[field.name])
         if found != expected and not pa.types.is_null(field.type):
-            raise RowlawError("BATCH_TYPE", source=source.name, column=field.name, found=str(field.type), expected=str(types[field.name]))
+            raise RowlawError(
+                "BATCH_TYPE",
+                source=source.name,
+                column=field.name,
+                found=str(field.type),
+                expected=str(types[field.name]),
+            )
 
 
 def _tables(source: Source) -> list[pa.Table]:
@@ -130,8 +142,12 @@ def _tables(source: Source) -> list[pa.Table]:
     return [numbered(source.frame, names).toArrow()]
 
 
-def _column(source: Source, name: str, parts: Sequence[pa.ChunkedArray], wanted: pa.DataType, inferred: bool) -> BatchColumn:
-    local = [local_column(part) for part in parts] or [local_column(pa.chunked_array([], storage_type(source.schema.field(name).type)))]
+def _column(
+    source: Source, name: str, parts: Sequence[pa.ChunkedArray], wanted: pa.DataType, inferred: bool
+) -> BatchColumn:
+    local = [local_column(part) for part in parts] or [
+        local_column(pa.chunked_array([], storage_type(source.schema.field(name).type)))
+    ]
     try:
         merged = merge([part.values for part in local], wanted if inferred else None, inferred, zones=False)
     except RowlawError as error:
@@ -141,7 +157,8 @@ def _column(source: Source, name: str, parts: Sequence[pa.ChunkedArray], wanted:
 
 
 def _converted(source: Source, name: str, values: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Values in the type of the table, which must lose nothing: then they are as distinct, and in the same order, as before."""
+    """Values in the type of the table, which must lose nothing: then they are as distinct, and in the same order, as
+    before."""
     if values.type == wanted:
         return values
     if pa.types.is_floating(wanted) and pa.types.is_decimal(values.type):
@@ -154,5 +171,7 @@ def _converted(source: Source, name: str, values: pa.Array, wanted: pa.DataType)
                 value.cast(wanted)
             except pa.ArrowInvalid:
                 found = f"the value {value.as_py()} ({values.type}) has no exact place"
-                raise RowlawError("BATCH_TYPE", source=source.name, column=name, found=found, expected=str(wanted)) from None
+                raise RowlawError(
+                    "BATCH_TYPE", source=source.name, column=name, found=found, expected=str(wanted)
+                ) from None
         raise

@@ -1,11 +1,12 @@
 """A dictionary that grows: values and their labels, whose order is the order of the values.
 
-Labels lie far apart, so that a new value between two old ones takes a label between theirs and nothing that is written down
-changes. Only when there is no room left between two labels are all labels of the dictionary given out anew
+Labels lie far apart, so that a new value between two old ones takes a label between theirs and nothing that is written
+down changes. Only when there is no room left between two labels are all labels of the dictionary given out anew
 (:class:`Relabelling`); room is then left where it was lacking.
 
-Values are kept in sorted runs, a large one and smaller ones after it. A new run is merged with those before it that are not
-much larger, so there are few runs, and a value is copied a logarithmic number of times in the life of the dictionary.
+Values are kept in sorted runs, a large one and smaller ones after it. A new run is merged with those before it that are
+not much larger, so there are few runs, and a value is copied a logarithmic number of times in the life of the
+dictionary.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ class Dictionary:
     def labels(self) -> np.ndarray:
         """All labels, ascending."""
         if "labels" not in self._cache:
-            self._cache["labels"] = np.sort(np.concatenate([run.labels for run in self.runs])) if self.runs else np.zeros(0, np.int32)
+            self._cache["labels"] = (
+                np.sort(np.concatenate([run.labels for run in self.runs])) if self.runs else np.zeros(0, np.int32)
+            )
         return self._cache["labels"]
 
     def find(self, wanted: Values) -> np.ndarray:
@@ -122,7 +125,12 @@ class Dictionary:
         if not len(new):
             return labels, None
         if 2 * (len(self) + len(new)) > self.size:
-            raise RowlawError("TABLE_TOO_LARGE", source="the state", rows=f"{len(self) + len(new):,} values", limit=f"{self.size // 2:,}")
+            raise RowlawError(
+                "TABLE_TOO_LARGE",
+                source="the state",
+                rows=f"{len(self) + len(new):,} values",
+                limit=f"{self.size // 2:,}",
+            )
         fresh = wanted.take(new) if len(new) < len(wanted) else wanted
         spacing = max(1, self.size // 2 // max(1, len(self)))
         given = _between(low[new], high[new], self.size, spacing) if len(self) else _spread(len(new), self.size)
@@ -136,7 +144,8 @@ class Dictionary:
         return labels, changed
 
     def _relabel(self, low: np.ndarray) -> tuple[Relabelling, np.ndarray]:
-        """Labels for all old values and for the new ones, which lie above the labels ``low``: evenly, with room after the fullest gap."""
+        """Labels for all old values and for the new ones, which lie above the labels ``low``: evenly, with room after
+        the fullest gap."""
         old = self.labels
         at = np.searchsorted(old, low, side="right")  # each new value comes before the old one of this place
         new_places = at + np.arange(len(low))
@@ -182,7 +191,8 @@ class Dictionary:
 
 
 def _spread(count: int, size: int, wide: int | None = None) -> np.ndarray:
-    """Labels for ``count`` values over a half of all labels; the rest is room at both ends, and before the value ``wide``."""
+    """Labels for ``count`` values over a half of all labels; the rest is room at both ends, and before the value
+    ``wide``."""
     step = size / 2 / max(1, count)
     room = size / 8 if wide is not None and 0 < wide < count else 0.0
     labels = size / 4 - room / 2 + step * (np.arange(count) + 0.5)
@@ -194,8 +204,8 @@ def _spread(count: int, size: int, wide: int | None = None) -> np.ndarray:
 def _between(low: np.ndarray, high: np.ndarray, size: int, spacing: int) -> np.ndarray | None:
     """Labels for new values in order, each between the labels of its neighbours; None if there is no room for some.
 
-    Values of one gap are spread over it. In a gap that is wide, as at the ends, they stay beside the neighbour that they
-    continue, so that the next batch of a column that grows in one direction finds room too.
+    Values of one gap are spread over it. In a gap that is wide, as at the ends, they stay beside the neighbour that
+    they continue, so that the next batch of a column that grows in one direction finds room too.
     """
     first = np.flatnonzero(np.concatenate(([True], low[1:] != low[:-1])))
     counts = np.diff(np.concatenate((first, [len(low)])))
@@ -203,7 +213,8 @@ def _between(low: np.ndarray, high: np.ndarray, size: int, spacing: int) -> np.n
     if (room < counts).any():
         return None
     step = np.minimum((room + 1) // (counts + 1), spacing)
-    begin = np.where(low[first] < 0, high[first] - step * counts, low[first] + step)  # before all others: just below the first
+    # before all others: just below the first
+    begin = np.where(low[first] < 0, high[first] - step * counts, low[first] + step)
     both_open = (low[first] < 0) & (high[first] >= size)
     begin = np.where(both_open, size // 4, begin)
     within = np.arange(len(low)) - np.repeat(first, counts)

@@ -42,7 +42,9 @@ class BatchRecord:
     def to_dict(self) -> dict[str, Any]:
         """As it is written in the log."""
         fields = {**asdict(self), "at": self.at.isoformat()}
-        return fields if self.counts is not None else {name: value for name, value in fields.items() if name != "counts"}
+        return (
+            fields if self.counts is not None else {name: value for name, value in fields.items() if name != "counts"}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ class Event:
 
     @property
     def witness(self) -> tuple[dict[str, Any], ...]:
-        """Rows, each with its values in the rule's columns (and its id): a pair that breaks the rule from now on, or, for a birth, a pair
-        that broke it until one of its rows went. Empty where no single pair decides.
+        """Rows, each with its values in the rule's columns (and its id): a pair that breaks the rule from now on, or,
+        for a birth, a pair that broke it until one of its rows went. Empty where no single pair decides.
         """
         shown = dict.fromkeys((*self.row_id, *self.rule.columns))
         return tuple({name: row[name] for name in shown} for row in self.rows)
@@ -71,7 +73,9 @@ class Event:
         """What happened, and the rows that show why."""
         yield f"{'+' if self.kind == 'born' else '-'} {self.id} {self.kind}: {self.rule}"
         for row, values in zip("st", self.witness, strict=False):
-            yield f"    {row}: " + ", ".join(f"{name} {'null' if value is None else value}" for name, value in values.items())
+            yield f"    {row}: " + ", ".join(
+                f"{name} {'null' if value is None else value}" for name, value in values.items()
+            )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -100,14 +104,18 @@ class Rows:
             return Rows({}, table.row_id)
         decoded = table.decode(wanted, table.names)
         lines = zip(*(_plain(column) for column in decoded.columns), strict=True)
-        return Rows({row: dict(zip(table.names, line, strict=True)) for row, line in zip(wanted, lines, strict=True)}, table.row_id)
+        return Rows(
+            {row: dict(zip(table.names, line, strict=True)) for row, line in zip(wanted, lines, strict=True)},
+            table.row_id,
+        )
 
     def of(self, rows: Sequence[int]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
         """What an event says of these rows."""
         return tuple(self.values[row] for row in rows), self.row_id
 
 
-RawEvent = tuple[What, Entry, Sequence[int]]  # an event and its witness, until somebody looks at it: there may be thousands
+# an event and its witness, until somebody looks at it: there may be thousands
+RawEvent = tuple[What, Entry, Sequence[int]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,21 +181,28 @@ def replay(line: Mapping[str, Any], book: Rulebook) -> list[RawEvent]:
     """Do to a rulebook what a line of the log of events says."""
     book.terms.extend(line["terms"])
     numbers = _values(line["numbers"], np.int64)
-    packed: list[Packed] = [("dc", *rule) for rule in _cut(_values(line["rules"], np.int32), _values(line["lengths"], np.int32))]
+    packed: list[Packed] = [
+        ("dc", *rule) for rule in _cut(_values(line["rules"], np.int32), _values(line["lengths"], np.int32))
+    ]
     for place, rule in line["others"].items():
         packed[int(place)] = rule
-    errors, scores = ([None if math.isnan(value) else value for value in _values(line[name], float)] for name in ("errors", "scores"))
+    errors, scores = (
+        [None if math.isnan(value) else value for value in _values(line[name], float)] for name in ("errors", "scores")
+    )
     supports = [None if value < 0 else value for value in _values(line["supports"], np.int64)]
     witnesses = _cut(_values(line["witnesses"], np.int32), _values(line["shown"], np.int8))
     ended = len(numbers) - line["born"]
     born = map(Entry, numbers[ended:], packed, repeat(line["batch"]), errors, supports, scores)
-    events: list[RawEvent] = [("retired", book.remove(number), shown) for number, shown in zip(numbers[:ended], witnesses, strict=False)]
+    events: list[RawEvent] = [
+        ("retired", book.remove(number), shown) for number, shown in zip(numbers[:ended], witnesses, strict=False)
+    ]
     return events + [("born", book.add(entry), shown) for entry, shown in zip(born, witnesses[ended:], strict=True)]
 
 
 @dataclass(frozen=True)
 class History:
-    """All events of a state, the oldest first; read when they are asked for. ``first`` are the rules it was made with."""
+    """All events of a state, the oldest first; read when they are asked for. ``first`` are the rules it was made
+    with."""
 
     batch_lines: np.ndarray = field(repr=False)
     event_lines: np.ndarray = field(repr=False)
@@ -195,7 +210,9 @@ class History:
 
     @cached_property
     def batches(self) -> tuple[BatchRecord, ...]:
-        return tuple(BatchRecord(**{**line, "at": dt.datetime.fromisoformat(line["at"])}) for line in lines(self.batch_lines))
+        return tuple(
+            BatchRecord(**{**line, "at": dt.datetime.fromisoformat(line["at"])}) for line in lines(self.batch_lines)
+        )
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
@@ -236,7 +253,8 @@ def _event(happening: RawEvent, batch: BatchRecord, rows: Rows, terms: Terms) ->
     return Event(kind, entry.id, terms.read(entry.packed), batch, *rows.of(witness))
 
 
-# Numbers in the log are the bytes of arrays: as many digits would take longer to write than all else that a batch does to the rules.
+# Numbers in the log are the bytes of arrays: as many digits would take longer to write than all else that a batch does
+# to the rules.
 
 
 def _text(values: Sequence[float | None], dtype: Any) -> str:
@@ -269,7 +287,8 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """No search for unreachable objects meanwhile: a batch makes many objects that stay, and each search would look at all there are."""
+    """No search for unreachable objects meanwhile: a batch makes many objects that stay, and each search would look at
+    all there are."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,5 @@
-"""The labels of a table row after row, beside the columns: what kernels compare, kept in a file so that a new process need not copy it."""
+"""The labels of a table row after row, beside the columns: what kernels compare, kept in a file so that a new process
+need not copy it."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ class LabelRows:
 
 
 def matching_rows(columns: Sequence[np.ndarray], wanted: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """For each wanted tuple (a column of ``wanted``) a living row that has it, no row twice; -1 where there is none left.
+    """For each wanted tuple (a column of ``wanted``) a living row that has it, no row twice; -1 where there is none
+    left.
 
     ``columns`` are labels, the column with most values first: one pass over it, then work on the rows that remain.
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class LiveRelation(Relation):
     """Some rows of a growing table with dense codes, each column made when it is first used.
 
-    Row ``i`` of the relation is row ``table_rows[i]`` of the table. The table must not change while the relation is in use.
+    Row ``i`` of the relation is row ``table_rows[i]`` of the table. The table must not change while the relation is in
+    use.
     """
 
     def __init__(self, table: GrowingTable, rows: np.ndarray) -> None:
@@ -73,7 +74,11 @@ class LiveRelation(Relation):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        return np.stack([self.codes(name) for name in self._index]) if self.rows else np.zeros((len(self._index), 0), np.int32)
+        return (
+            np.stack([self.codes(name) for name in self._index])
+            if self.rows
+            else np.zeros((len(self._index), 0), np.int32)
+        )
 
     @cached_property
     def folder(self) -> Path:  # type: ignore[override]

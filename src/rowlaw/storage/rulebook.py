@@ -39,10 +39,12 @@ def read_predicate(packed: Sequence[Any]) -> Predicate:
 
 
 class Terms:
-    """The predicates of all denial constraints there have been, each with a number: thousands of rules are made of hundreds of them.
+    """The predicates of all denial constraints there have been, each with a number: thousands of rules are made of
+    hundreds of them.
 
     >>> terms = Terms()
-    >>> terms.pack(parse("not (s.a = t.a and s.b < t.c)")), terms.pack(parse("not (s.a = t.a)")), terms.pack(parse("key (a, b)"))
+    >>> texts = "not (s.a = t.a and s.b < t.c)", "not (s.a = t.a)", "key (a, b)"
+    >>> tuple(terms.pack(parse(text)) for text in texts)
     (('dc', 0, 1), ('dc', 0), ('key', 'a', 'b'))
     >>> str(terms.read(("dc", 1)))
     'not (s.b < t.c)'
@@ -160,7 +162,9 @@ class Rulebook:
 def saved_counts(saved: Mapping[str, Any]) -> tuple[RuleSet, dict[str, int]]:
     """The chosen rules of a state and their counts, as :class:`rowlaw.maintain.chosen.ChosenRules` has saved them."""
     rules = read_rules(saved["rules"], saved["nulls"])
-    return rules, {n.id: sum(d["violations"] for d in denials) for n, denials in zip(rules, saved["denials"], strict=True)}
+    return rules, {
+        n.id: sum(d["violations"] for d in denials) for n, denials in zip(rules, saved["denials"], strict=True)
+    }
 
 
 def read_rules(written: Sequence[Mapping[str, Any]], nulls: Nulls) -> RuleSet:

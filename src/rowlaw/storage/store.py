@@ -4,10 +4,10 @@
     STATE/lock              held by whoever writes
     STATE/data/*.bin        the arrays; a file is written once, or grows at its end
 
-A generation is written in full and made durable before the manifest names it, so a process killed at any moment leaves the old
-state or the new one. What a file holds beyond the length that the manifest gives is the rest of an attempt that failed, and is
-written over. The files of the last generation are kept until the next one, so that a reader who has just read the manifest finds
-them.
+A generation is written in full and made durable before the manifest names it, so a process killed at any moment leaves
+the old state or the new one. What a file holds beyond the length that the manifest gives is the rest of an attempt that
+failed, and is written over. The files of the last generation are kept until the next one, so that a reader who has just
+read the manifest finds them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,13 @@ class Reader:
     """The arrays of one generation, mapped when the manifest is read and touched when they are used."""
 
     def __init__(self, store: Store, prefix: str = "") -> None:
-        self._maps, self._entries, self._data, self._prefix, self._store = store._maps, store.entries, store.data, prefix, store
+        self._maps, self._entries, self._data, self._prefix, self._store = (
+            store._maps,
+            store.entries,
+            store.data,
+            prefix,
+            store,
+        )
 
     def under(self, prefix: str) -> Reader:
         """The arrays whose names begin with ``prefix/``, by the rest of their names."""
@@ -197,7 +203,10 @@ class Store:
         """See the generation of a manifest: map its files, but for those that are mapped."""
         entries: dict[str, Entry] = {name: (e[0], e[1], e[2], e[3], e[4]) for name, e in manifest["arrays"].items()}
         sizes = _extents(entries)
-        maps = {file: self._maps[file] if self._sizes.get(file) == size else self._map(file, size) for file, size in sizes.items()}
+        maps = {
+            file: self._maps[file] if self._sizes.get(file) == size else self._map(file, size)
+            for file, size in sizes.items()
+        }
         self.generation, self.facts, self.entries = manifest["generation"], manifest["facts"], entries
         self._before, self._maps, self._sizes = manifest["previous"], maps, sizes
 
@@ -208,7 +217,14 @@ class Store:
     def growing(self, name: str) -> FileArray:
         """An array of this generation, to be extended."""
         file, offset, dtype, shape, capacity = self.entries[name]
-        return FileArray(self.data / file, np.dtype(dtype), shape[0], offset=offset, capacity=capacity, mapped=self.reader.array(name))
+        return FileArray(
+            self.data / file,
+            np.dtype(dtype),
+            shape[0],
+            offset=offset,
+            capacity=capacity,
+            mapped=self.reader.array(name),
+        )
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST
@@ -216,18 +232,26 @@ class Store:
             text = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             unfinished = (
-                ": it was not finished" if (self.folder / DATA).is_dir() else "" if self.folder.exists() else ": there is no such folder"
+                ": it was not finished"
+                if (self.folder / DATA).is_dir()
+                else ""
+                if self.folder.exists()
+                else ": there is no such folder"
             )
             raise RowlawError("NO_STATE", path=str(self.folder), hint=unfinished) from None
         except OSError as error:
-            raise RowlawError("STATE_DAMAGED", path=str(path), problem=f"the manifest cannot be read: {error.strerror}") from None
+            raise RowlawError(
+                "STATE_DAMAGED", path=str(path), problem=f"the manifest cannot be read: {error.strerror}"
+            ) from None
         try:
             manifest = json.loads(text)
             version, checksum = manifest["format"], manifest.pop("checksum")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise RowlawError("STATE_DAMAGED", path=str(path), problem="the manifest is not readable") from None
         if version != FORMAT:
-            remedy = "install a newer rowlaw" if isinstance(version, int) and version > FORMAT else "make the state anew"
+            remedy = (
+                "install a newer rowlaw" if isinstance(version, int) and version > FORMAT else "make the state anew"
+            )
             raise RowlawError("STATE_FORMAT", path=str(self.folder), found=version, known=FORMAT, remedy=remedy)
         if checksum != _checksum(manifest):
             raise RowlawError("STATE_DAMAGED", path=str(path), problem="the manifest does not have its checksum")
@@ -255,7 +279,9 @@ class Store:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 who = os.pread(handle, 20, 0).decode(errors="replace").strip()
-                raise RowlawError("STATE_LOCKED", path=str(self.folder), who=f"process {who}" if who else "another process") from None
+                raise RowlawError(
+                    "STATE_LOCKED", path=str(self.folder), who=f"process {who}" if who else "another process"
+                ) from None
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
             if self.generation or (self.folder / MANIFEST).exists():

@@ -1,8 +1,10 @@
 """The table of a state: rows come and go, and what is written of a row never changes.
 
-Each column is an array of *labels*, one for every row that ever came: integers in the order of the values, -1 for null. New
-values take labels between old ones (see :mod:`rowlaw.storage.dictionary`), so indexes over labels stay true. Rows that are gone
-are marked; when most rows are, the table is compacted.
+Each column is an array of *labels*, one for every row that ever came: integers in the order of the values, -1 for null.
+New values take labels between old ones (see :mod:`rowlaw.storage.dictionary`), so indexes over labels stay true. Rows
+that are gone are marked; when most rows are, the table is compacted.
+
+One module: what a batch does to labels, dictionaries and deleted rows has to happen together or not at all.
 """
 
 from __future__ import annotations
@@ -83,12 +85,15 @@ class GrowingTable:
         self.columns = tuple(columns)
         self.row_id = id_columns(row_id)
         self.others = others  # whether a batch may have other columns, which are left out
-        self.skipped = dict(skipped or {})  # columns of the first table that could not be compared: batches may have them too
+        # columns of the first table that could not be compared: batches may have them too
+        self.skipped = dict(skipped or {})
         self._index = {column.name: i for i, column in enumerate(self.columns)}
         self._labels = list(labels)
         self._deleted_rows = deaths
         self._dictionaries = list(dictionaries)
-        self._forms = [form([c.arrow_type for c in self.columns if c.scale == scale]) for scale in range(len(dictionaries))]
+        self._forms = [
+            form([c.arrow_type for c in self.columns if c.scale == scale]) for scale in range(len(dictionaries))
+        ]
         self._alive: MemoryArray | None = None
         self._relation: LiveRelation | None = None
         self._label_rows: LabelRows | None = None
@@ -98,11 +103,16 @@ class GrowingTable:
 
     @staticmethod
     def of(relation: Relation, *, scales: Sequence[Collection[str]] = (), others: bool = False) -> GrowingTable:
-        """The table of an encoded relation, in memory; the columns of each of ``scales`` are to be compared with each other."""
+        """The table of an encoded relation, in memory; the columns of each of ``scales`` are to be compared with each
+        other."""
         group = {name: i for i, names in enumerate(scales) for name in names}
         number: dict[Any, int] = {}
         columns = [
-            TableColumn(c.name, c.arrow_type, number.setdefault(("scale", group[c.name]) if c.name in group else c.name, len(number)))
+            TableColumn(
+                c.name,
+                c.arrow_type,
+                number.setdefault(("scale", group[c.name]) if c.name in group else c.name, len(number)),
+            )
             for c in relation.columns
         ]
         forms = [form([c.arrow_type for c in columns if c.scale == scale]) for scale in range(len(number))]
@@ -113,7 +123,9 @@ class GrowingTable:
             found |= _added(dictionary, {c.name: kept[c.name] for c in columns if c.scale == scale})[0]
         labels = [MemoryArray(np.append(found[c.name], np.int32(NULL))[relation.codes(c.name)]) for c in columns]
         none = MemoryArray(np.zeros(0, np.int32))
-        return GrowingTable(columns, labels, none, dictionaries, row_id=relation.row_id, others=others, skipped=relation.skipped)
+        return GrowingTable(
+            columns, labels, none, dictionaries, row_id=relation.row_id, others=others, skipped=relation.skipped
+        )
 
     def __repr__(self) -> str:
         return f"GrowingTable({self.living:,} rows, {len(self.columns)} columns: {', '.join(self.names)})"
@@ -197,12 +209,21 @@ class GrowingTable:
     def decode(self, rows: Sequence[int] | np.ndarray, columns: Sequence[str] | None = None) -> pa.Table:
         """The values of some rows, here or gone."""
         at = np.asarray(rows, np.int64)
-        return pa.table({name: self.values(name, self.labels(name)[at]) for name in (columns if columns is not None else self.names)})
+        return pa.table(
+            {
+                name: self.values(name, self.labels(name)[at])
+                for name in (columns if columns is not None else self.names)
+            }
+        )
 
     def row_names(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
         """How rows are called: by the columns of ``row_id``, else by their number."""
         at = np.asarray(rows, np.int64)
-        return id_array(self.row_id, [self.values(name, self.labels(name)[at]) for name in self.row_id]) if self.row_id else pa.array(at)
+        return (
+            id_array(self.row_id, [self.values(name, self.labels(name)[at]) for name in self.row_id])
+            if self.row_id
+            else pa.array(at)
+        )
 
     def relation(self, rows: np.ndarray | None = None) -> LiveRelation:
         """The living rows (or the rows given) with dense codes; good until the next batch."""
@@ -226,7 +247,9 @@ class GrowingTable:
         values = [ids]
         if len(self.row_id) > 1:
             if not all(isinstance(id, (list, tuple)) and len(id) == len(self.row_id) for id in ids):
-                raise RowlawError("BATCH_COLUMNS", source="deletes", problem=f"an id is a tuple of {', '.join(self.row_id)}")
+                raise RowlawError(
+                    "BATCH_COLUMNS", source="deletes", problem=f"an id is a tuple of {', '.join(self.row_id)}"
+                )
             values = [[id[i] for id in ids] for i in range(len(self.row_id))]
         found = {}
         for name, own in zip(self.row_id, values, strict=True):
@@ -235,7 +258,9 @@ class GrowingTable:
                 found[name] = pa.array(own, wanted)
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
                 problem = f"a value that does not fit ({str(error).splitlines()[0]})"
-                raise RowlawError("BATCH_TYPE", source="deletes", column=name, found=problem, expected=str(wanted)) from None
+                raise RowlawError(
+                    "BATCH_TYPE", source="deletes", column=name, found=problem, expected=str(wanted)
+                ) from None
         return pa.table(found)
 
     def rows_of_ids(self, batch: Batch, rows: np.ndarray) -> np.ndarray:
@@ -245,16 +270,22 @@ class GrowingTable:
     def take(self, inserts: Any = None, deletes: Any = None) -> AppliedRows:
         """Take a batch in: rows go first, then rows come, so a row may be replaced by one of its id.
 
-        A batch that does not fit is an error and changes nothing. ``O(b log n)`` for a batch of b rows, and one pass over a column or
-        a few for rows that are named.
+        A batch that does not fit is an error and changes nothing. ``O(b log n)`` for a batch of b rows, and one pass
+        over a column or a few for rows that are named.
         """
         insert_batch = self.read(inserts) if inserts is not None else None
         delete_batch = self.read(deletes, deletes=True) if deletes is not None else None
         self.relabelled = {}
-        deleted = self._rows_to_delete(delete_batch) if delete_batch is not None and delete_batch.rows else np.zeros(0, np.int32)
+        deleted = (
+            self._rows_to_delete(delete_batch)
+            if delete_batch is not None and delete_batch.rows
+            else np.zeros(0, np.int32)
+        )
         if insert_batch is not None and insert_batch.rows:
             self._check_inserts(insert_batch, deleted)
-        inserted = self._insert(insert_batch) if insert_batch is not None and insert_batch.rows else np.zeros(0, np.int32)
+        inserted = (
+            self._insert(insert_batch) if insert_batch is not None and insert_batch.rows else np.zeros(0, np.int32)
+        )
         if len(deleted):
             self._deleted_rows.extend(deleted)
         if len(inserted) or len(deleted):
@@ -283,9 +314,12 @@ class GrowingTable:
         return rows
 
     def _matching(self, names: Sequence[str], batch: Batch, rows: np.ndarray) -> np.ndarray:
-        """For each of some rows of a batch a living row with its values in these columns, no row twice; -1 where none is left."""
+        """For each of some rows of a batch a living row with its values in these columns, no row twice; -1 where none
+        is left."""
         codes = [batch.columns[n].codes[rows] for n in names]
-        wanted = np.stack([self._labels_of(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)])
+        wanted = np.stack(
+            [self._labels_of(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)]
+        )
         seen = (wanted != UNSEEN).all(axis=0)  # values that never came need not be looked for
         found = np.full(len(rows), -1, np.int32)
         if seen.any():
@@ -295,7 +329,9 @@ class GrowingTable:
 
     def _check_inserts(self, batch: Batch, deleted: np.ndarray) -> None:
         if self.rows + batch.rows > MOST_ROWS:
-            raise RowlawError("TABLE_TOO_LARGE", source=batch.source, rows=f"{self.rows + batch.rows:,}", limit=f"{MOST_ROWS:,}")
+            raise RowlawError(
+                "TABLE_TOO_LARGE", source=batch.source, rows=f"{self.rows + batch.rows:,}", limit=f"{MOST_ROWS:,}"
+            )
         if not self.row_id:
             return
         for name in self.row_id:
@@ -306,18 +342,28 @@ class GrowingTable:
         if len(first) < batch.rows:
             twice = int(np.flatnonzero(numbers == np.flatnonzero(np.bincount(numbers) > 1)[0])[0])
             id = CompositeId(self.row_id, (_value(batch.columns[name], twice) for name in self.row_id))
-            raise RowlawError("DUPLICATE_ROW_ID", source=batch.source, id=id if len(id) > 1 else id[0], problem="occurs twice in the batch")
+            raise RowlawError(
+                "DUPLICATE_ROW_ID",
+                source=batch.source,
+                id=id if len(id) > 1 else id[0],
+                problem="occurs twice in the batch",
+            )
         rows = self.rows_of_ids(batch, first)
         rows = np.setdiff1d(rows[rows >= 0], deleted)
         if len(rows):
             taken = row_name(self.row_names(rows[:1])[0].as_py())
             raise RowlawError(
-                "DUPLICATE_ROW_ID", source=batch.source, id=taken, problem="belongs to another row; delete that row in the same batch"
+                "DUPLICATE_ROW_ID",
+                source=batch.source,
+                id=taken,
+                problem="belongs to another row; delete that row in the same batch",
             )
 
     def _insert(self, batch: Batch) -> np.ndarray:
         first = self.rows
-        kept: dict[str, Values] = {c.name: self._forms[c.scale].keep(batch.columns[c.name].values) for c in self.columns}
+        kept: dict[str, Values] = {
+            c.name: self._forms[c.scale].keep(batch.columns[c.name].values) for c in self.columns
+        }
         found: dict[str, np.ndarray] = {}
         for scale, dictionary in enumerate(self._dictionaries):
             labels, changed = _added(dictionary, {c.name: kept[c.name] for c in self.columns if c.scale == scale})
@@ -346,13 +392,16 @@ class GrowingTable:
         return len(self._deleted_rows) > DEAD_SHARE * self.rows
 
     def compact(self) -> np.ndarray:
-        """Forget the rows that are gone, and values that only they had. Gives the new number of each old row, -1 for those forgotten."""
+        """Forget the rows that are gone, and values that only they had. Gives the new number of each old row, -1 for
+        those forgotten."""
         kept = np.flatnonzero(self.alive)
         numbers = np.full(self.rows, -1, np.int32)
         numbers[kept] = np.arange(len(kept), dtype=np.int32)
         self._labels = [MemoryArray(labels.array[kept]) for labels in self._labels]
         for scale, dictionary in enumerate(self._dictionaries):
-            used = np.unique(np.concatenate([self._labels[i].array for i, c in enumerate(self.columns) if c.scale == scale]))
+            used = np.unique(
+                np.concatenate([self._labels[i].array for i, c in enumerate(self.columns) if c.scale == scale])
+            )
             dictionary.only(used[used != NULL])
         self._deleted_rows = MemoryArray(np.zeros(0, np.int32))
         self._alive = self._relation = self._label_rows = self._kept_rows = None
@@ -363,12 +412,17 @@ class GrowingTable:
         unfiled = [i for i, labels in enumerate(self._labels) if not isinstance(labels, FileArray)]
         if unfiled:
             capacity = self.rows + max(SPARE_ROWS, int(self.rows * SPARE_SHARE))
-            made = FileArray.create_all(writer.store.data / writer.new_file(), [self._labels[i].array for i in unfiled], capacity)
+            made = FileArray.create_all(
+                writer.store.data / writer.new_file(), [self._labels[i].array for i in unfiled], capacity
+            )
             for i, array in zip(unfiled, made, strict=True):
                 self._labels[i] = array
         if not isinstance(self._deleted_rows, FileArray):
             self._deleted_rows = FileArray.create(writer.store.data / writer.new_file(), self._deleted_rows.array)
-        for name, filed in (*((f"labels-{i}", labels) for i, labels in enumerate(self._labels)), ("deaths", self._deleted_rows)):
+        for name, filed in (
+            *((f"labels-{i}", labels) for i, labels in enumerate(self._labels)),
+            ("deaths", self._deleted_rows),
+        ):
             assert isinstance(filed, FileArray)
             writer.grow(name, filed)
         for scale, dictionary in enumerate(self._dictionaries):
@@ -405,9 +459,13 @@ class GrowingTable:
             kept = form([c.arrow_type for c in columns if c.scale == scale])
             runs = tuple(_load_run(reader.under(f"scale-{scale}/run-{number}"), number, kept) for number in numbers)
             dictionaries.append(Dictionary(runs, facts["sizes"][scale], facts["next_runs"][scale]))
-        skipped = {name: RowlawError(condition, **given) for name, (condition, given) in facts.get("skipped", {}).items()}
+        skipped = {
+            name: RowlawError(condition, **given) for name, (condition, given) in facts.get("skipped", {}).items()
+        }
         deaths = store.growing(f"{prefix}/deaths")
-        made = GrowingTable(columns, labels, deaths, dictionaries, row_id=facts["row_id"], others=facts["others"], skipped=skipped)
+        made = GrowingTable(
+            columns, labels, deaths, dictionaries, row_id=facts["row_id"], others=facts["others"], skipped=skipped
+        )
         made._kept_rows = None if facts["label_rows"] is None else (reader, facts["label_rows"])
         return made
 
@@ -427,7 +485,8 @@ class GrowingTable:
 
 
 def _added(dictionary: Dictionary, kept: Mapping[str, Values]) -> tuple[dict[str, np.ndarray], Relabelling | None]:
-    """The labels of the values of some columns, in a dictionary that they share and that takes in what it does not have."""
+    """The labels of the values of some columns, in a dictionary that they share and that takes in what it does not
+    have."""
     values = merged(kept.values())
     if values is None:
         return {name: np.zeros(0, np.int32) for name in kept}, None

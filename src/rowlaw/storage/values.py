@@ -1,8 +1,8 @@
 """Values in a form that sorts: what the dictionaries of a growing table hold.
 
-Numbers, dates and timestamps are NumPy arrays; texts and decimals are bytes whose order is the order of the values. Columns of
-different number types that are compared with each other share one form, :class:`Exact`, in which 1, 1.0 and 1.00 are one value
-and nothing is rounded.
+Numbers, dates and timestamps are NumPy arrays; texts and decimals are bytes whose order is the order of the values.
+Columns of different number types that are compared with each other share one form, :class:`Exact`, in which 1, 1.0 and
+1.00 are one value and nothing is rounded.
 """
 
 from __future__ import annotations
@@ -175,12 +175,15 @@ _SIGN = np.uint64(1 << 63)
 
 
 class Decimals:
-    """Decimals of one precision and scale: their 128 bits, the sign turned and the most significant byte first, sort as bytes."""
+    """Decimals of one precision and scale: their 128 bits, the sign turned and the most significant byte first, sort as
+    bytes."""
 
     def keep(self, values: pa.Array) -> Texts:
         if not len(values):
             return Texts.of([])
-        words = np.frombuffer(values.buffers()[1], np.uint64)[2 * values.offset : 2 * (values.offset + len(values))].reshape(-1, 2)
+        words = np.frombuffer(values.buffers()[1], np.uint64)[
+            2 * values.offset : 2 * (values.offset + len(values))
+        ].reshape(-1, 2)
         turned = np.stack((words[:, 1] ^ _SIGN, words[:, 0]), axis=1).astype(">u8")
         return Texts(np.frombuffer(turned.tobytes(), np.uint8), np.arange(len(values) + 1, dtype=np.int64) * 16)
 
@@ -237,7 +240,8 @@ def _sortable(value: Decimal) -> bytes:
     digits = bytes(48 + d for d in plain.as_tuple().digits)
     if value > 0:
         return b"\x02" + (plain.adjusted() + _MIDDLE).to_bytes(2) + digits
-    # turned round: the larger the exponent and the digits, the smaller the number; a longer one lies below its own beginning
+    # turned round: the larger the exponent and the digits, the smaller the number; a longer one lies below its own
+    # beginning
     return b"\x00" + (_MIDDLE - plain.adjusted()).to_bytes(2) + digits.translate(_COMPLEMENT) + b"\xff"
 
 

@@ -33,11 +33,17 @@ class Applier:
     ) -> None:
         if order_column is not None and change_column is None:
             raise RowlawError(
-                "BAD_OPTION", option="order_column", value=order_column, problem="it orders a change feed: give change_column too"
+                "BAD_OPTION",
+                option="order_column",
+                value=order_column,
+                problem="it orders a change feed: give change_column too",
             )
         if quarantine is not None and guard is None:
             raise RowlawError(
-                "BAD_OPTION", option="quarantine", value=str(quarantine), problem="only a guard keeps rows out: give guard too"
+                "BAD_OPTION",
+                option="quarantine",
+                value=str(quarantine),
+                problem="only a guard keeps rows out: give guard too",
             )
         self._seen = state if isinstance(state, Laws) else None
         self.laws = Laws.open(state.path, evolution=state._kind) if isinstance(state, Laws) else Laws.open(state)
@@ -49,7 +55,9 @@ class Applier:
         if self.change_column is not None:
             feed = read_feed(rows, self.laws.table, **reading)
             inserts, deletes = net(feed, self.laws.table, self.change_column, self.order_column)
-        change = self.laws.apply(inserts, deletes, batch_id=batch_id, guard=self.guard, before=self._put_aside, **reading)
+        change = self.laws.apply(
+            inserts, deletes, batch_id=batch_id, guard=self.guard, before=self._put_aside, **reading
+        )
         if self._seen is not None:
             self._seen.refresh()
         if self.on_change is not None:
@@ -57,7 +65,8 @@ class Applier:
         return change
 
     def _put_aside(self, quarantined: pa.Table | None, batch_id: str | None) -> None:
-        """Before the batch is committed, under a name that a second attempt writes again: rows are put aside exactly once too."""
+        """Before the batch is committed, under a name that a second attempt writes again: rows are put aside exactly
+        once too."""
         if self.quarantine is None or quarantined is None or not quarantined.num_rows:
             return
         assert batch_id is not None

@@ -1,4 +1,5 @@
-"""Which rows of a staged batch come into a table: the incremental check, in pieces of the batch that this process holds."""
+"""Which rows of a staged batch come into a table: the incremental check, in pieces of the batch that this process
+holds."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ PIECE_ROWS = 10_000  # of a batch that this process holds in any case, as it hol
 
 @dataclass(frozen=True)
 class Decision:
-    """The rows of a batch that stay out, by their numbers: the ids of the rules that each breaks, and a few rows it clashes with."""
+    """The rows of a batch that stay out, by their numbers: the ids of the rules that each breaks, and a few rows it
+    clashes with."""
 
     number: str  # the column of row numbers
     rows: int
@@ -59,24 +61,42 @@ class Decision:
 
 
 def decide(
-    batch: DataFrame, old: DataFrame | None, number: str, rules: RuleSet, row_id: Sequence[str], session: SparkSession, limits: SparkLimits
+    batch: DataFrame,
+    old: DataFrame | None,
+    number: str,
+    rules: RuleSet,
+    row_id: Sequence[str],
+    session: SparkSession,
+    limits: SparkLimits,
 ) -> Decision:
-    """Decide about a batch, piece by piece: rows of a piece are compared with the old rows and with what came in of the pieces before."""
+    """Decide about a batch, piece by piece: rows of a piece are compared with the old rows and with what came in of the
+    pieces before."""
     source = read_source(batch.drop(number))
     assert isinstance(source, FrameSource)
     types = {field.name: type_class(field.type) for field in source.schema}
     bound = [bind(named.origin or named.rule, types, source.skipped) for named in rules]
-    columns = list(dict.fromkeys((*(name for rule in bound for name in rule.columns), *row_id))) or list(source.columns[:1])
+    columns = list(dict.fromkeys((*(name for rule in bound for name in rule.columns), *row_id))) or list(
+        source.columns[:1]
+    )
     schema = common_schema(_part(source, columns))
     width = sum(VALUE_BYTES[kind] for name in columns if (kind := types[name]) is not None)
     pieces = list(_pieces(batch, number, max(PIECE_ROWS, limits.driver_bytes // max(1, width))))
     out, broken, partners = [np.zeros(0, np.int64)], [], []
     for low, high, _ in pieces:
-        rows = batch.where(f"`{number}` between {low} and {high}").select(*_quoted(columns), f"`{number}`").orderBy(number).toArrow()
+        rows = (
+            batch.where(f"`{number}` between {low} and {high}")
+            .select(*_quoted(columns), f"`{number}`")
+            .orderBy(number)
+            .toArrow()
+        )
         new = fitted(rows.select(range(len(columns))).rename_columns(columns), schema, source)
-        before = _before(batch, old, number, columns, low, np.concatenate(out), session) if old is not None or low else None
+        before = (
+            _before(batch, old, number, columns, low, np.concatenate(out), session) if old is not None or low else None
+        )
         against: Source = _held("the history", schema.empty_table()) if before is None else read_source(before)
-        engine = open_against(_held("the batch", new), against, rules.nulls, columns=columns, session=session, limits=limits)
+        engine = open_against(
+            _held("the batch", new), against, rules.nulls, columns=columns, session=session, limits=limits
+        )
         try:
             found = refused(engine, bound)
         finally:
@@ -91,7 +111,8 @@ def decide(
 
 
 def _pieces(batch: DataFrame, number: str, limit: int) -> Iterator[tuple[int, int, int]]:
-    """The first and last number of each piece of at most ``limit`` rows, and its size. Spark numbers the rows of a partition in turn."""
+    """The first and last number of each piece of at most ``limit`` rows, and its size. Spark numbers the rows of a
+    partition in turn."""
     from pyspark.sql import functions as f
 
     partition = f.shiftrightunsigned(f.col(f"`{number}`"), PARTITION_SHIFT)
@@ -108,7 +129,13 @@ def _pieces(batch: DataFrame, number: str, limit: int) -> Iterator[tuple[int, in
 
 
 def _before(
-    batch: DataFrame, old: DataFrame | None, number: str, columns: list[str], low: int, out: np.ndarray, session: SparkSession
+    batch: DataFrame,
+    old: DataFrame | None,
+    number: str,
+    columns: list[str],
+    low: int,
+    out: np.ndarray,
+    session: SparkSession,
 ) -> DataFrame:
     """The rows that are in when a piece comes: the old ones, and those of the pieces before it that came in."""
     from pyspark.sql import functions as f
@@ -127,7 +154,9 @@ def _lists(partners: pa.Table, rows: list[int], ids: list[str]) -> pa.Array:
     """For each refused row the list of its partners."""
     named = pa.array([ids[i] for i in partners.column("rule").to_pylist()], pa.string())
     values = partners.column("values").combine_chunks()
-    flat = pa.StructArray.from_arrays([named, partners.column("new").combine_chunks(), values], names=["rule", "new", "row"])
+    flat = pa.StructArray.from_arrays(
+        [named, partners.column("new").combine_chunks(), values], names=["rule", "new", "row"]
+    )
     owners = partners.column("row").to_numpy()
     offsets = np.append(np.searchsorted(owners, rows), len(owners)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)

@@ -27,13 +27,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileGuard:
-    """Takes files into a history, each as one batch, in the types of the history; the values of the first file decide them."""
+    """Takes files into a history, each as one batch, in the types of the history; the values of the first file decide
+    them."""
 
     guard: HistoryGuard
     session: SparkSession
 
     @staticmethod
-    def of(history: str, *, guard: Any, quarantine: str | None, change_column: str | None, master: str | None, **options: Any) -> FileGuard:
+    def of(
+        history: str,
+        *,
+        guard: Any,
+        quarantine: str | None,
+        change_column: str | None,
+        master: str | None,
+        **options: Any,
+    ) -> FileGuard:
         """Make it from what a command is given."""
         made = guard_of(history, guard, quarantine, change_column, **options)
         session = any_session(master=master)

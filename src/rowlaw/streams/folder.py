@@ -14,11 +14,29 @@ from rowlaw.source.read import is_hidden
 
 UNFINISHED = (".tmp", ".part", ".crdownload", ".swp", "~")  # files that somebody is still writing
 
-# What may be wrong with a file itself: the next one may be good. Other errors are about the rules, the state or the machine.
+# What may be wrong with a file itself: the next one may be good. Other errors are about the rules, the state or the
+# machine.
 BAD_FILES = frozenset(
     (
-        *("NO_SUCH_FILE", "EMPTY_FILE", "NO_COLUMNS", "RAGGED_ROW", "BAD_ENCODING", "BAD_FILE", "BAD_VALUE", "DUPLICATE_COLUMN"),
-        *("UNSUPPORTED_TYPE", "UNKNOWN_FORMAT", "MIXED_TYPES", "BATCH_COLUMNS", "BATCH_TYPE", "DUPLICATE_ROW_ID", "UNKNOWN_ROW"),
+        *(
+            "NO_SUCH_FILE",
+            "EMPTY_FILE",
+            "NO_COLUMNS",
+            "RAGGED_ROW",
+            "BAD_ENCODING",
+            "BAD_FILE",
+            "BAD_VALUE",
+            "DUPLICATE_COLUMN",
+        ),
+        *(
+            "UNSUPPORTED_TYPE",
+            "UNKNOWN_FORMAT",
+            "MIXED_TYPES",
+            "BATCH_COLUMNS",
+            "BATCH_TYPE",
+            "DUPLICATE_ROW_ID",
+            "UNKNOWN_ROW",
+        ),
         *("BAD_ROW_ID", "AGAINST_TYPE"),
     )
 )
@@ -34,7 +52,8 @@ class Outcome(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that cannot be taken in as it is, and why. Nothing of it was taken; it is tried again at the next run, or when it changes."""
+    """A file that cannot be taken in as it is, and why. Nothing of it was taken; it is tried again at the next run, or
+    when it changes."""
 
     file: str
     error: RowlawError
@@ -50,10 +69,12 @@ T = TypeVar("T", bound=Outcome)
 def watch_folder(
     take: Callable[..., T], folder: str | os.PathLike[str], *, every: float | None = None, **reading: Any
 ) -> Iterator[T | Skipped]:
-    """Take in every file of a folder that was not taken yet, the oldest first, each as one batch; then look again every so many seconds.
+    """Take in every file of a folder that was not taken yet, the oldest first, each as one batch; then look again every
+    so many seconds.
 
-    ``take`` gets the path, an id for the batch and ``reading``. Files should appear under their names when they are complete. A file is
-    known by its path in the folder. A file that cannot be used is skipped, and the others are taken.
+    ``take`` gets the path, an id for the batch and ``reading``. Files should appear under their names when they are
+    complete. A file is known by its path in the folder. A file that cannot be used is skipped, and the others are
+    taken.
     """
     home = Path(folder)
     if not home.is_dir():

@@ -1,7 +1,8 @@
 """A guard before a table of Spark: rows of a batch come in unless they break a rule, and the others are put aside.
 
-Of a batch, these are written one after the other: the batch itself, the rows that come in and those that do not (all staged), the record
-of the decision, and then both tables. `log` says why a process may be killed between any two of them.
+Of a batch, these are written one after the other: the batch itself, the rows that come in and those that do not (all
+staged), the record of the decision, and then both tables. `log` says why a process may be killed between any two of
+them.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ NUMBER = "row number in the batch"
 
 @dataclass(frozen=True)
 class HistoryGuard:
-    """Takes batches into a table, ``history``, and puts rows that break a rule into ``quarantine``: each row exactly once.
+    """Takes batches into a table, ``history``, and puts rows that break a rule into ``quarantine``: each row exactly
+    once.
 
-    What it needs to go on after a crash is kept in the folder of the history, or, if that is a table of the catalog, in ``checkpoint``.
-    ``row_id``: columns by which the rows that a refused row clashes with are named, beside the values that rules compare. Of two rows
-    of a batch that clash, the later one by ``order_column`` is refused, or the one that comes later.
+    What it needs to go on after a crash is kept in the folder of the history, or, if that is a table of the catalog, in
+    ``checkpoint``. ``row_id``: columns by which the rows that a refused row clashes with are named, beside the values
+    that rules compare. Of two rows of a batch that clash, the later one by ``order_column`` is refused, or the one that
+    comes later.
     """
 
     history: str
@@ -54,13 +57,23 @@ class HistoryGuard:
 
     @staticmethod
     def of(
-        history: str | os.PathLike[str], guard: Any, quarantine: str | os.PathLike[str], *, row_id: RowId = None, **options: Any
+        history: str | os.PathLike[str],
+        guard: Any,
+        quarantine: str | os.PathLike[str],
+        *,
+        row_id: RowId = None,
+        **options: Any,
     ) -> HistoryGuard:
         """Make a guard from what users give."""
         ids = () if row_id is None else (row_id,) if isinstance(row_id, str) else tuple(row_id)
         given = {"history": os.fspath(history), "quarantine": os.fspath(quarantine)}
         if given["history"] == given["quarantine"]:
-            raise RowlawError("BAD_OPTION", option="quarantine", value=given["quarantine"], problem="it must be another table than history")
+            raise RowlawError(
+                "BAD_OPTION",
+                option="quarantine",
+                value=given["quarantine"],
+                problem="it must be another table than history",
+            )
         return HistoryGuard(given["history"], rule_set(guard), given["quarantine"], ids, **options)
 
     def place(self, session: SparkSession) -> Path:
@@ -75,8 +88,13 @@ class HistoryGuard:
 
     def resolved(self, session: SparkSession) -> HistoryGuard:
         """The same with absolute paths, which hold in whichever process batches are taken."""
-        history, quarantine = open_table(self.history, session, "history"), open_table(self.quarantine, session, "quarantine")
-        return replace(self, history=str(history.folder or history.name), quarantine=str(quarantine.folder or quarantine.name))
+        history, quarantine = (
+            open_table(self.history, session, "history"),
+            open_table(self.quarantine, session, "quarantine"),
+        )
+        return replace(
+            self, history=str(history.folder or history.name), quarantine=str(quarantine.folder or quarantine.name)
+        )
 
     def __call__(self, frame: DataFrame, batch_id: str) -> Guarded:
         """Take a batch in, unless it was taken before."""
@@ -88,7 +106,9 @@ class HistoryGuard:
             repeated = record is not None
             if record is None:
                 record = taking.take(frame, batch_id)
-        outcome = Guarded(batch_id, record.accepted, record.refused, record.broken, time.perf_counter() - start, repeated)
+        outcome = Guarded(
+            batch_id, record.accepted, record.refused, record.broken, time.perf_counter() - start, repeated
+        )
         if self.on_change is not None:
             self.on_change(outcome)
         return outcome
@@ -133,7 +153,9 @@ class _Taking:
                 shutil.rmtree(place, ignore_errors=True)
             raise
         step("decide the batch")
-        record = Record(batch_id, self.log.next_number(), accepted, len(decision.refused), self.guard.quarantine, _told(decision))
+        record = Record(
+            batch_id, self.log.next_number(), accepted, len(decision.refused), self.guard.quarantine, _told(decision)
+        )
         self.log.decide(record)
         self._put_in_place(record)
         return record
@@ -162,11 +184,14 @@ class _Taking:
         return quarantine.folder / LOG / file_name(batch_id)
 
     def _batch(self, frame: DataFrame, place: Path) -> DataFrame:
-        """The rows of a batch with numbers in their order, computed once: Spark may compute a frame in another order each time."""
+        """The rows of a batch with numbers in their order, computed once: Spark may compute a frame in another order
+        each time."""
         from pyspark.sql import functions as f
 
         order = self.guard.order_column
-        numbered = (frame if order is None else frame.orderBy(f.col(f"`{order}`"))).withColumn(NUMBER, f.monotonically_increasing_id())
+        numbered = (frame if order is None else frame.orderBy(f.col(f"`{order}`"))).withColumn(
+            NUMBER, f.monotonically_increasing_id()
+        )
         with described(self.session, "stage a batch"):
             numbered.write.mode("overwrite").parquet(spark_path(place))
         return self.session.read.schema(numbered.schema).parquet(spark_path(place))
@@ -194,13 +219,17 @@ def _aligned(frame: DataFrame, old: DataFrame | None, guard: HistoryGuard) -> Da
     columns = list(frame.columns)
     for name in (*guard.row_id, *([guard.order_column] if guard.order_column else [])):
         if name not in columns:
-            raise RowlawError("BATCH_COLUMNS", source="the batch", problem=f"no column {name!r}{nearest(name, columns)}")
+            raise RowlawError(
+                "BATCH_COLUMNS", source="the batch", problem=f"no column {name!r}{nearest(name, columns)}"
+            )
     if old is None:
         return frame
     types, found = dict(old.dtypes), dict(frame.dtypes)
     for name in types:
         if name not in found:
-            raise RowlawError("BATCH_COLUMNS", source="the batch", problem=f"no column {name!r}{nearest(name, columns)}")
+            raise RowlawError(
+                "BATCH_COLUMNS", source="the batch", problem=f"no column {name!r}{nearest(name, columns)}"
+            )
     for name, kind in found.items():
         if name not in types:
             problem = f"the history has no column {name!r}{nearest(name, list(types))}"

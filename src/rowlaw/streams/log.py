@@ -5,9 +5,9 @@
     FOLDER/staged/BATCH/...         rows of a batch, before they are put in place
     FOLDER/batches/BATCH.json       the batch is decided: who comes in and who stays out will not change any more
 
-A batch is staged in full before its record appears, in one step. Without a record, what is staged is the rest of an attempt that failed,
-and goes. With one, what is still staged has yet to be put in place, and nothing is decided again. So a batch is never compared with its
-own rows, and each of its rows ends in exactly one table.
+A batch is staged in full before its record appears, in one step. Without a record, what is staged is the rest of an
+attempt that failed, and goes. With one, what is still staged has yet to be put in place, and nothing is decided again.
+So a batch is never compared with its own rows, and each of its rows ends in exactly one table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from rowlaw.streams.names import file_name
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A batch that is decided: ``broken`` has the count of refused rows for each rule, ``number`` the batches decided before it."""
+    """A batch that is decided: ``broken`` has the count of refused rows for each rule, ``number`` the batches decided
+    before it."""
 
     batch_id: str
     number: int
@@ -80,7 +81,9 @@ class Log:
         try:
             return Record(**json.loads(path.read_text()))
         except (ValueError, TypeError) as error:
-            raise RowlawError("STATE_DAMAGED", path=str(path), problem=f"it is no record of a batch ({error})") from None
+            raise RowlawError(
+                "STATE_DAMAGED", path=str(path), problem=f"it is no record of a batch ({error})"
+            ) from None
 
     def next_number(self) -> int:
         """The count of batches that are decided."""

@@ -8,7 +8,8 @@ LONGEST_NAME = 200  # bytes of a batch's id in a file's name, of the 255 that mo
 
 
 def file_name(batch_id: str) -> str:
-    """Make a file name for a batch, and no other batch's: what a name cannot hold is replaced, and a digest keeps such names apart.
+    """Make a file name for a batch, and no other batch's: what a name cannot hold is replaced, and a digest keeps such
+    names apart.
 
     >>> file_name("file:1.csv"), file_name("file:a/b.csv"), file_name("file:a b.csv")
     ('file-1.csv', 'file-a-b.csv-dc5f3b66', 'file-a-b.csv-bc71044b')

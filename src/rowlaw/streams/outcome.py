@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Guarded:
-    """The rows of a batch that came in, and those that were put aside. ``broken``: how many of these break each rule, by its id.
+    """The rows of a batch that came in, and those that were put aside. ``broken``: how many of these break each rule,
+    by its id.
 
     ``repeated``: the batch had been taken before, and nothing was done.
     """

@@ -38,10 +38,11 @@ def watch(
     name: str = "stream",
     trigger: dict[str, Any] | None = None,
 ) -> StreamingQuery:
-    """Start a Structured Streaming query that takes every batch exactly once: into a ``state``, or through a guard into a ``history``.
+    """Start a Structured Streaming query that takes every batch exactly once: into a ``state``, or through a guard into
+    a ``history``.
 
-    A batch is known by the query's id and its number, and the state (or the log of the history) remembers it with the same step that
-    decides it. So a batch that Spark repeats after a crash changes nothing.
+    A batch is known by the query's id and its number, and the state (or the log of the history) remembers it with the
+    same step that decides it. So a batch that Spark repeats after a crash changes nothing.
 
     Parameters
     ----------
@@ -50,24 +51,27 @@ def watch(
     state
         A :class:`Laws` or its folder. A ``Laws`` sees each batch as soon as it is applied.
     history
-        Instead of a state: a table of any size, as a folder of Parquet files (made if there is none) or a Delta table (its folder or its
-        name). Each batch is checked by the rules of ``guard`` against the history and itself, as :func:`rowlaw.check` does with
-        ``against``; good rows are appended to it, bad rows to ``quarantine``, a table of the same sort, with the columns
-        ``broken_rules``, ``partners`` (up to three rows for each rule) and ``batch``. Of two new rows that clash the later one is bad.
+        Instead of a state: a table of any size, as a folder of Parquet files (made if there is none) or a Delta table
+        (its folder or its name). Each batch is checked by the rules of ``guard`` against the history and itself, as
+        :func:`rowlaw.check` does with ``against``; good rows are appended to it, bad rows to ``quarantine``, a table of
+        the same sort, with the columns ``broken_rules``, ``partners`` (up to three rows for each rule) and ``batch``.
+        Of two new rows that clash the later one is bad.
     change_column
-        A column that says ``insert``, ``update`` or ``delete``, as change feeds have it; other columns than the table's are then left out.
+        A column that says ``insert``, ``update`` or ``delete``, as change feeds have it; other columns than the table's
+        are then left out.
     order_column
-        The order of the changes within a batch, or of the rows that come to a history; by default that in which they come.
+        The order of the changes within a batch, or of the rows that come to a history; by default that in which they
+        come.
     row_id
         With a history: columns that name the rows that bad rows clash with, beside the values that rules compare.
     guard, quarantine
-        Rules that no new row may break. The rows that do are not applied but written to the folder ``quarantine``, in a Parquet
-        file for each batch, or, of a state, given to it with the id of the batch.
+        Rules that no new row may break. The rows that do are not applied but written to the folder ``quarantine``, in a
+        Parquet file for each batch, or, of a state, given to it with the id of the batch.
     on_change
         Hears what each batch did: of a state a :class:`Change`, with the rules born and retired as its ``events``.
     checkpoint
-        Where Spark keeps its place in the stream; by default in the folder of the state or history, under ``name``. Of a history
-        that is a table of the catalog, the log of batches is kept there too.
+        Where Spark keeps its place in the stream; by default in the folder of the state or history, under ``name``. Of
+        a history that is a table of the catalog, the log of batches is kept there too.
     trigger
         Handed to Spark: ``{"availableNow": True}``, ``{"processingTime": "1 minute"}``.
     """
@@ -77,14 +81,28 @@ def watch(
     if history is None:
         assert state is not None
         if row_id is not None:
-            raise RowlawError("BAD_OPTION", option="row_id", value=row_id, problem="a state has its own: it is for a history")
+            raise RowlawError(
+                "BAD_OPTION", option="row_id", value=row_id, problem="a state has its own: it is for a history"
+            )
         take = Applier(
-            state, change_column=change_column, order_column=order_column, guard=guard, quarantine=quarantine, on_change=on_change
+            state,
+            change_column=change_column,
+            order_column=order_column,
+            guard=guard,
+            quarantine=quarantine,
+            on_change=on_change,
         )
         home = Path(take.laws.path)
     else:
         take = guard_of(
-            history, guard, quarantine, change_column, row_id=row_id, order_column=order_column, on_change=on_change, checkpoint=checkpoint
+            history,
+            guard,
+            quarantine,
+            change_column,
+            row_id=row_id,
+            order_column=order_column,
+            on_change=on_change,
+            checkpoint=checkpoint,
         )
         take = take.resolved(stream.sparkSession)
         home = take.place(stream.sparkSession)
@@ -112,11 +130,15 @@ def guard_of(
     if guard is None:
         raise RowlawError("BAD_OPTION", option="guard", value=None, problem="a history is guarded by rules: give some")
     if not isinstance(quarantine, str | os.PathLike):
-        raise RowlawError("BAD_OPTION", option="quarantine", value=None, problem="bad rows go to a table: give its folder or name")
+        raise RowlawError(
+            "BAD_OPTION", option="quarantine", value=None, problem="bad rows go to a table: give its folder or name"
+        )
     if change_column is not None:
         problem = "rows are appended to a history, and never deleted: a change feed needs a state"
         raise RowlawError("BAD_OPTION", option="change_column", value=change_column, problem=problem)
-    return HistoryGuard.of(history, guard, quarantine, checkpoint=None if checkpoint is None else os.fspath(checkpoint), **options)
+    return HistoryGuard.of(
+        history, guard, quarantine, checkpoint=None if checkpoint is None else os.fspath(checkpoint), **options
+    )
 
 
 @dataclass

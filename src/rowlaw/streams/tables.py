@@ -36,21 +36,33 @@ class Table(Protocol):
         """Raise an error if a batch cannot be put in place."""
 
     def append(self, session: SparkSession, staged: Path, key: str, writer: str, number: int) -> None:
-        """Put staged rows in place, unless they are: all of them in one step. ``writer`` writes batches with growing numbers."""
+        """Put staged rows in place, unless they are: all of them in one step. ``writer`` writes batches with growing
+        numbers."""
 
 
 def open_table(given: str | os.PathLike[str], session: SparkSession, option: str) -> Table:
-    """Find out which sort of table a path or a name stands for: a folder that does not exist yet becomes one of Parquet files."""
+    """Find out which sort of table a path or a name stands for: a folder that does not exist yet becomes one of Parquet
+    files."""
     text = os.fspath(given)
     if "://" in text and not text.startswith("file://"):
-        problem = "a guard appends to a folder that this process and Spark's workers reach by one path, or to a Delta table of the catalog"
+        problem = (
+            "a guard appends to a folder that this process and Spark's workers reach by one path, or to a "
+            "Delta table of the catalog"
+        )
         raise RowlawError("BAD_OPTION", option=option, value=text, problem=problem)
     plain = text.removeprefix("file://")
     if any(c in plain for c in GLOBS):
-        raise RowlawError("BAD_OPTION", option=option, value=text, problem=f"a path without {' '.join(GLOBS)} is needed")
+        raise RowlawError(
+            "BAD_OPTION", option=option, value=text, problem=f"a path without {' '.join(GLOBS)} is needed"
+        )
     path = Path(plain).absolute()
     if path.is_file():
-        raise RowlawError("BAD_OPTION", option=option, value=text, problem="this is a file, and batches are appended to a folder of them")
+        raise RowlawError(
+            "BAD_OPTION",
+            option=option,
+            value=text,
+            problem="this is a file, and batches are appended to a folder of them",
+        )
     if (path / "_delta_log").is_dir():
         return DeltaTable(text, path)
     if isinstance(given, str) and not path.exists() and os.sep not in text and session.catalog.tableExists(text):
@@ -65,16 +77,21 @@ def spark_path(path: Path) -> str:
 
 @dataclass(frozen=True)
 class ParquetFolder:
-    """A folder of Parquet files. A batch is one file, which appears by a rename: readers see all of a batch or nothing of it."""
+    """A folder of Parquet files. A batch is one file, which appears by a rename: readers see all of a batch or nothing
+    of it."""
 
     name: str
     folder: Path
 
     def frame(self, session: SparkSession) -> DataFrame | None:
-        found = [name for name in sorted(os.listdir(self.folder)) if not is_hidden([name])] if self.folder.is_dir() else []
+        found = (
+            [name for name in sorted(os.listdir(self.folder)) if not is_hidden([name])] if self.folder.is_dir() else []
+        )
         for name in found:
             if (self.folder / name).is_dir():
-                problem = f"the folder {name!r} in it: a partitioned table cannot take a batch in one step; use a Delta table"
+                problem = (
+                    f"the folder {name!r} in it: a partitioned table cannot take a batch in one step; use a Delta table"
+                )
                 raise RowlawError("BAD_OPTION", option="history", value=self.name, problem=problem)
         return session.read.parquet(spark_path(self.folder)) if found else None
 
@@ -83,7 +100,9 @@ class ParquetFolder:
 
     def check(self, key: str) -> None:
         if self._target(key).exists():
-            raise RowlawError("FILE_NOT_WRITTEN", path=str(self._target(key)), problem="there is a file of this name already")
+            raise RowlawError(
+                "FILE_NOT_WRITTEN", path=str(self._target(key)), problem="there is a file of this name already"
+            )
 
     def append(self, session: SparkSession, staged: Path, key: str, writer: str, number: int) -> None:  # noqa: ARG002
         make_folder(self.folder)
@@ -107,7 +126,11 @@ class DeltaTable:
     folder: Path | None
 
     def frame(self, session: SparkSession) -> DataFrame:
-        return session.table(self.name) if self.folder is None else session.read.format("delta").load(spark_path(self.folder))
+        return (
+            session.table(self.name)
+            if self.folder is None
+            else session.read.format("delta").load(spark_path(self.folder))
+        )
 
     def check(self, key: str) -> None:
         """Nothing can be in the way."""

@@ -43,7 +43,8 @@ class RuleCause:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Causes:
-    """The rows without which broken rules hold, over all rules. ``left``: broken rules whose rows were not sought or are too many."""
+    """The rows without which broken rules hold, over all rules. ``left``: broken rules whose rows were not sought or
+    are too many."""
 
     rules: tuple[RuleCause, ...]
     left: tuple[str, ...]
@@ -72,7 +73,10 @@ class Causes:
         if 1 < self.violations <= len(rows):  # each violation is a row by itself
             return ""
         if len(rows) > max(NAMED, self.table_rows / 2):  # not some rows are wrong, but the rules
-            return f"{len(rows):,} of {self.table_rows:,} rows would have to go for the rules to hold: the rules themselves may be wrong"
+            return (
+                f"{len(rows):,} of {self.table_rows:,} rows would have to go for the rules to hold: the rules "
+                "themselves may be wrong"
+            )
         verb = "explains" if len(rows) == 1 else "explain"
         which = "all " if self.explained == self.violations and self.violations > 1 else ""
         of = "" if self.explained == self.violations else f" of {self.violations:,}"
@@ -81,7 +85,9 @@ class Causes:
         named = ", ".join(printed(row) for row in rows[:NAMED])
         more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
         violations = f"{self.explained:,}{of} violation{'' if self.violations == 1 else 's'}"
-        return f"{len(rows):,} row{'' if len(rows) == 1 else 's'} {verb} {which}{violations}: {named}{more}{self._rest()}"
+        return (
+            f"{len(rows):,} row{'' if len(rows) == 1 else 's'} {verb} {which}{violations}: {named}{more}{self._rest()}"
+        )
 
     def _rest(self) -> str:
         """Which rules the violations are of that these rows do not explain."""
@@ -97,7 +103,10 @@ class Causes:
             return ""
         least = max(self.rules, key=lambda cause: cause.count)
         bound = "" if least.exact else "at most "
-        return f"{bound}{least.count:,} of {self.table_rows:,} rows would have to go for {least.id} to hold: the rule itself may be wrong"
+        return (
+            f"{bound}{least.count:,} of {self.table_rows:,} rows would have to go for {least.id} to hold: the "
+            "rule itself may be wrong"
+        )
 
     __repr__ = __str__
 
@@ -108,7 +117,13 @@ class Causes:
             "explained": self.explained,
             "violations": self.violations,
             "rules": [
-                {"id": c.id, "violations": c.violations, "rows": c.count, "exact": c.exact, "some": list(c.rows[:NAMED])}
+                {
+                    "id": c.id,
+                    "violations": c.violations,
+                    "rows": c.count,
+                    "exact": c.exact,
+                    "some": list(c.rows[:NAMED]),
+                }
                 for c in self.rules
             ],
             "not_sought": list(self.left),
@@ -118,7 +133,9 @@ class Causes:
 def causes(result: Result) -> Causes:
     """The rows behind the violations of a check."""
     broken = sorted((v for v in result.verdicts if v.violations), key=lambda v: -v.violations)
-    sought = [v for v in broken if v.rule.kind != "dc" or v.violations <= LISTED or v.rule.denials[0].arity == 1][:MOST_RULES]
+    sought = [v for v in broken if v.rule.kind != "dc" or v.violations <= LISTED or v.rule.denials[0].arity == 1][
+        :MOST_RULES
+    ]
     found = [_of_rule(result, verdict) for verdict in sought]
     left = tuple(v.id for v in broken if v not in sought)
     return Causes(tuple(found), left, result.table_rows, _total(broken))

@@ -29,7 +29,13 @@ RULE_FILES = (".yaml", ".yml")
 
 def check(
     table: Any,
-    rules: RuleSet | str | os.PathLike[str] | Rule | NamedRule | Iterable[str | Rule | NamedRule] | Mapping[str, str | Rule | NamedRule],
+    rules: RuleSet
+    | str
+    | os.PathLike[str]
+    | Rule
+    | NamedRule
+    | Iterable[str | Rule | NamedRule]
+    | Mapping[str, str | Rule | NamedRule],
     *,
     against: Any = None,
     nulls: Nulls | None = None,
@@ -51,22 +57,24 @@ def check(
     rules
         A :class:`RuleSet`, the path of a rule file, a rule or its text, or several of them (a mapping gives them ids).
     against
-        An older table, of any size and of whatever :func:`rowlaw.open_source` takes: the rows of ``table`` are checked among themselves
-        and together with its rows, and its own violations are left out. It is read once, and only rows that could break a rule
-        together with a new row are kept, so the cost follows the new rows. ``flagged()``, ``good()``, ``bad()``, ``worst()`` and counts
-        of rows are about ``table``; ``rows`` and ``violations(id)`` name rows of both, and say in ``new``, ``new_s`` and ``new_t`` whose
-        they are. Its row ids are taken as they are: they need not be unique.
+        An older table, of any size and of whatever :func:`rowlaw.open_source` takes: the rows of ``table`` are checked
+        among themselves and together with its rows, and its own violations are left out. It is read once, and only rows
+        that could break a rule together with a new row are kept, so the cost follows the new rows. ``flagged()``,
+        ``good()``, ``bad()``, ``worst()`` and counts of rows are about ``table``; ``rows`` and ``violations(id)`` name
+        rows of both, and say in ``new``, ``new_s`` and ``new_t`` whose they are. Its row ids are taken as they are:
+        they need not be unique.
     nulls
         ``"unknown"``: a comparison with null is never true. ``"equal"``: null equals null and sorts before everything.
         By default what the rule set says.
     row_id
-        The column by which rows are called in the result, or a list of columns: then a row's id is a struct of them in frames, and a tuple
-        in Python. By default rows go by their position in the table, from 0.
+        The column by which rows are called in the result, or a list of columns: then a row's id is a struct of them in
+        frames, and a tuple in Python. By default rows go by their position in the table, from 0.
     columns, types, reading
         As in :func:`rowlaw.open_source`.
     engine
-        ``"local"`` reads the table into this process, ``"spark"`` leaves it where it is and never gathers it. ``"auto"``: what is
-        Spark's is answered by Spark, unless it is so small that bringing it here is quicker; ``result.engine.choice`` says why.
+        ``"local"`` reads the table into this process, ``"spark"`` leaves it where it is and never gathers it.
+        ``"auto"``: what is Spark's is answered by Spark, unless it is so small that bringing it here is quicker;
+        ``result.engine.choice`` says why.
     show_types
         Print on stderr which type each column has, as it was inferred or given.
 
@@ -81,8 +89,8 @@ def check(
     {'s_row': 0, 't_row': 1, 's_city': 'Hoboken', 't_city': 'Hobken', 's_zip': '07030', 't_zip': '07030'}
 
     >>> new = pa.table({"zip": ["07030", "60601"], "city": ["Newark", "Chicago"]})
-    >>> check(new, "fd (zip) -> city", against=table).clashes("R1", limit=1).to_pylist()[0]
-    {'s_row': 0, 't_row': 0, 'new_s': True, 'new_t': False, 's_city': 'Newark', 't_city': 'Hoboken', 's_zip': '07030', 't_zip': '07030'}
+    >>> check(new, "key (zip)", against=table).clashes("R1", limit=1).to_pylist()[0]
+    {'s_row': 0, 't_row': 0, 'new_s': True, 'new_t': False, 's_zip': '07030', 't_zip': '07030'}
 
     Nothing runs when a rule does not fit the table: that is an error which points at the place in the rule.
     """
@@ -98,9 +106,13 @@ def check(
         opened: Engine
         if against is not None:
             old = _old_source(against, types, session, reading)
-            opened = open_against(source, old, chosen.nulls, columns=needed, row_id=row_id, session=session, engine=engine)
+            opened = open_against(
+                source, old, chosen.nulls, columns=needed, row_id=row_id, session=session, engine=engine
+            )
         else:
-            opened = open_engine(source, chosen.nulls, row_id=row_id, session=session, engine=engine, columns=needed, rules=len(chosen))
+            opened = open_engine(
+                source, chosen.nulls, row_id=row_id, session=session, engine=engine, columns=needed, rules=len(chosen)
+            )
     shown.say(str(opened.choice))
     if show_types:
         print_types(opened.arrow_types)
@@ -123,8 +135,11 @@ def run(engine: Engine, rules: RuleSet, progress: Progress | None = None) -> Res
     return Result(engine, findings, verdicts, shown.seconds)
 
 
-def _old_source(against: Any, types: Mapping[str, str] | None, session: SparkSession | None, reading: Mapping[str, Any]) -> Source:
-    """The old table of an incremental check. What says how a text file is written holds for both tables, the format does not."""
+def _old_source(
+    against: Any, types: Mapping[str, str] | None, session: SparkSession | None, reading: Mapping[str, Any]
+) -> Source:
+    """The old table of an incremental check. What says how a text file is written holds for both tables, the format
+    does not."""
     if isinstance(against, Source):
         return against
     alike = {name: value for name, value in reading.items() if name != "format"}
@@ -135,7 +150,9 @@ def _old_source(against: Any, types: Mapping[str, str] | None, session: SparkSes
 
 def rule_set(rules: Any, nulls: Nulls | None = None) -> RuleSet:
     """Rules as people give them, as a rule set."""
-    if isinstance(rules, os.PathLike) or (isinstance(rules, str) and Path(rules).suffix in RULE_FILES and "\n" not in rules):
+    if isinstance(rules, os.PathLike) or (
+        isinstance(rules, str) and Path(rules).suffix in RULE_FILES and "\n" not in rules
+    ):
         rules = load(rules)
     return RuleSet.of(rules, nulls=nulls)
 
@@ -144,6 +161,10 @@ def known_types(source: Source) -> dict[str, TypeClass | None]:
     """What is known of the columns' types before reading: nothing of text files, except what the user said."""
     guessed = isinstance(source, FileSource) and source.inferred
     return {
-        field.name: type_class(source.types[field.name]) if field.name in source.types else None if guessed else type_class(field.type)
+        field.name: type_class(source.types[field.name])
+        if field.name in source.types
+        else None
+        if guessed
+        else type_class(field.type)
         for field in source.schema
     }

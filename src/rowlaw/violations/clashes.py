@@ -38,7 +38,8 @@ class Clashes:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a table of violations: the rows, whether they are new where there are two tables, and the values compared."""
+        """The columns of a table of violations: the rows, whether they are new where there are two tables, and the
+        values compared."""
         names = value_names(self.rule.columns)
         return [*row_columns(self.rule), *self._flags, *(names[operand] for operand in compared(self.rule))]
 
@@ -69,7 +70,8 @@ class Clashes:
 def check_target(path: str | os.PathLike[str]) -> str:
     """The path for violations, if they can be written there: a long run asks before it begins.
 
-    A name without an ending, or that ends in ``/``, is a new folder. An existing folder is an error, so that nothing in it is lost.
+    A name without an ending, or that ends in ``/``, is a new folder. An existing folder is an error, so that nothing in
+    it is lost.
     """
     target = os.fspath(path)
     if "://" in target:
@@ -100,13 +102,15 @@ def write_table(table: pa.Table, path: str | os.PathLike[str], option: str = "vi
 
 
 def write(findings: Findings, rules: Sequence[Clashes], path: str | os.PathLike[str], limit: int | None = None) -> int:
-    """Write the violations of some rules to a file or folder, which appears under its name only when it is complete. Returns their count.
+    """Write the violations of some rules to a file or folder, which appears under its name only when it is complete.
+    Returns their count.
 
-    The columns are the same for one rule and for many: ``rule``, ``s_row``, ``t_row``, and the values of both rows in all columns that
-    one of the rules compares; those that a violation's own rule does not compare are null. ``limit``: violations of each rule, at most.
+    The columns are the same for one rule and for many: ``rule``, ``s_row``, ``t_row``, and the values of both rows in
+    all columns that one of the rules compares; those that a violation's own rule does not compare are null. ``limit``:
+    violations of each rule, at most.
 
-    Where workers hold the rows, they write a folder of Parquet, whatever the name, and nothing passes this process. A name that ends in
-    ``.csv`` or ``.arrow`` asks for one file: this process writes it, a partition at a time.
+    Where workers hold the rows, they write a folder of Parquet, whatever the name, and nothing passes this process. A
+    name that ends in ``.csv`` or ``.arrow`` asks for one file: this process writes it, a partition at a time.
     """
     target = check_target(path)
     if not target.endswith((".csv", ".arrow")):
@@ -144,7 +148,8 @@ def _written(writer: Any, batches: Iterator[pa.RecordBatch]) -> int:
 
 
 def _write_parts(folder: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> int:
-    """Write files ``part-00000.parquet``, ... of bounded size; one of them, without rows, if there are no violations."""
+    """Write files ``part-00000.parquet``, ... of bounded size; one of them, without rows, if there are no
+    violations."""
     count, part = 0, 0
     batch = next(batches, None)
     while batch is not None or not part:
@@ -199,5 +204,9 @@ def _labelled(batch: pa.RecordBatch, id: str, shown: set[str], schema: pa.Schema
     """A batch with the rule's id, and without the values that the rule does not compare."""
     columns = [pa.repeat(pa.scalar(id, pa.string()), batch.num_rows)]
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        columns.append(column if name in shown or name in (*RESERVED, *NEW_ROWS.values()) else pa.nulls(batch.num_rows, column.type))
+        columns.append(
+            column
+            if name in shown or name in (*RESERVED, *NEW_ROWS.values())
+            else pa.nulls(batch.num_rows, column.type)
+        )
     return pa.record_batch(columns, schema=schema)

@@ -64,7 +64,8 @@ class Verdict:
 
     @property
     def error(self) -> float:
-        """Violations as a share of all ordered pairs that were compared (of all rows, if the rule speaks of single rows)."""
+        """Violations as a share of all ordered pairs that were compared (of all rows, if the rule speaks of single
+        rows)."""
         n = self.table_rows
         pairs = n if about_single_rows(self.rule) else n * (n - 1) + 2 * n * self.old_rows
         return self.violations / pairs if self.violations else 0.0
@@ -90,9 +91,12 @@ class Verdict:
 
 
 class Result:
-    """The outcome of :func:`rowlaw.check`. Keeps what the engine computed until it is closed or no longer referenced."""
+    """The outcome of :func:`rowlaw.check`. Keeps what the engine computed until it is closed or no longer
+    referenced."""
 
-    def __init__(self, engine: Engine, findings: Findings, verdicts: Sequence[Verdict], seconds: Mapping[str, float]) -> None:
+    def __init__(
+        self, engine: Engine, findings: Findings, verdicts: Sequence[Verdict], seconds: Mapping[str, float]
+    ) -> None:
         self.engine = engine
         self._findings: Findings | None = findings
         self.verdicts = tuple(verdicts)
@@ -138,7 +142,9 @@ class Result:
     def __getitem__(self, id: str | int) -> Verdict:
         """The verdict on a rule, by its id or its position."""
         if isinstance(id, int) and not -len(self) <= id < len(self):
-            raise RowlawError("UNKNOWN_RULE", id=id, hint=f": the check has {counted(len(self), 'rule')}, result[0] is the first")
+            raise RowlawError(
+                "UNKNOWN_RULE", id=id, hint=f": the check has {counted(len(self), 'rule')}, result[0] is the first"
+            )
         return self.verdicts[id if isinstance(id, int) else self._index(id)]
 
     def _index(self, id: str) -> int:
@@ -159,14 +165,22 @@ class Result:
         return "\n".join([f"Result: {self._summary()}", *lines, *more])
 
     def _summary(self) -> str:
-        return f"{len(self.broken):,} of {counted(len(self.verdicts), 'rule')} broken, {counted(self.table_rows, 'row')}"
+        return (
+            f"{len(self.broken):,} of {counted(len(self.verdicts), 'rule')} broken, {counted(self.table_rows, 'row')}"
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows: verdicts that are known already, those on broken rules first."""
         ordered = sorted(self.verdicts, key=lambda v: -v.violations)
         caption = self._summary()
         rows = [
-            [v.id, "holds" if not v.violations else "broken" if v.broken else "tolerated", f"{v.violations:,}", f"{v.rows:,}", Code(v.rule)]
+            [
+                v.id,
+                "holds" if not v.violations else "broken" if v.broken else "tolerated",
+                f"{v.violations:,}",
+                f"{v.rows:,}",
+                Code(v.rule),
+            ]
             for v in ordered[:SHOWN]
         ]
         return notebook_table(caption, ["rule", "verdict", "violations", "rows", "law"], rows, len(ordered) - SHOWN)
@@ -176,8 +190,8 @@ class Result:
         return self._clashes(id).first(limit)
 
     def side_by_side(self, id: str, limit: int = SAMPLE) -> list[Clash]:
-        """Violations as comparisons: the values of the two rows beside each other, and where they clash. Those with other values than the
-        ones before, up to ``limit``."""
+        """Violations as comparisons: the values of the two rows beside each other, and where they clash. Those with
+        other values than the ones before, up to ``limit``."""
         if limit <= 0:
             return []
         number = self._index(id)
@@ -185,7 +199,9 @@ class Result:
         most = min(LOOKED_AT * limit, max(limit, MOST_LOOKED_AT))
         found = distinct(side_by_side(self[id].rule, self.findings.first(number, most, each=1), self.engine.nulls))
         if len(found) < limit:  # rows whose first violation shows nothing new may have others
-            found = distinct([*found, *side_by_side(self[id].rule, self.findings.first(number, most), self.engine.nulls)])
+            found = distinct(
+                [*found, *side_by_side(self[id].rule, self.findings.first(number, most), self.engine.nulls)]
+            )
         return found[:limit]
 
     def pairs(self, id: str) -> Iterator[pa.RecordBatch]:
@@ -193,13 +209,15 @@ class Result:
         return self._clashes(id).batches()
 
     def groups(self, id: str) -> Iterator[pa.RecordBatch]:
-        """All violations of a rule in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of the other but itself.
+        """All violations of a rule in compressed form: lists ``s_rows`` and ``t_rows``, each row of one with each of
+        the other but itself.
 
         For rules with very many violations: ten billion pairs may be a few thousand groups.
 
         >>> from rowlaw import check
         >>> table = pa.table({"zip": [1, 1, 1], "city": ["a", "a", "b"]})
-        >>> groups = [g for batch in check(table, "fd (zip) -> city", progress=False).groups("R1") for g in batch.to_pylist()]
+        >>> result = check(table, "fd (zip) -> city", progress=False)
+        >>> groups = [group for batch in result.groups("R1") for group in batch.to_pylist()]
         >>> sum(len(group["s_rows"]) * len(group["t_rows"]) for group in groups)
         4
         """
@@ -208,21 +226,23 @@ class Result:
     def violations(self, id: str, session: SparkSession | None = None) -> DataFrame:
         """All violations of a rule as a lazy Spark DataFrame: ``rule``, ``s_row``, ``t_row`` and the values compared.
 
-        The frame stays valid when the result is gone (see :meth:`close`). ``t_row`` is null where the rule is about single rows.
-        In a check against an old table the columns ``new_s`` and ``new_t`` say which rows are new.
+        The frame stays valid when the result is gone (see :meth:`close`). ``t_row`` is null where the rule is about
+        single rows. In a check against an old table the columns ``new_s`` and ``new_t`` say which rows are new.
         """
         return self.findings.violations(self._index(id), id, session)
 
     @cached_property
     def rows(self) -> DataFrame:
-        """The rows that take part in violations, as a Spark DataFrame: ``row``, ``rule``, ``pairs`` (in how many), worst first.
+        """The rows that take part in violations, as a Spark DataFrame: ``row``, ``rule``, ``pairs`` (in how many),
+        worst first.
 
         In a check against an old table, rows of both tables, and a column ``new`` that tells them apart.
         """
         return self.findings.rows([verdict.id for verdict in self.verdicts])
 
     def flagged(self) -> DataFrame:
-        """The table as a Spark DataFrame, with ``row`` (what a row is called) and ``broken_rules`` (the ids of the rules it breaks)."""
+        """The table as a Spark DataFrame, with ``row`` (what a row is called) and ``broken_rules`` (the ids of the
+        rules it breaks)."""
         return self.findings.flagged([verdict.id for verdict in self.verdicts])
 
     def good(self) -> DataFrame:
@@ -242,7 +262,8 @@ class Result:
         return [(worst.row, worst.pairs) for worst in self.findings.worst(limit)]
 
     def rows_to_remove(self, id: str, limit: int | None = LISTED) -> Removal:
-        """The fewest rows without which a rule holds, or an upper bound: their count, and the ids of the first ``limit`` of them.
+        """The fewest rows without which a rule holds, or an upper bound: their count, and the ids of the first
+        ``limit`` of them.
 
         ``limit=None`` brings all ids to this process.
 
@@ -264,7 +285,8 @@ class Result:
         return causes(self)
 
     def to_pandas(self, id: str | None = None, *, limit: int = 1000) -> Any:
-        """Violations as a pandas frame, of one rule or of all, up to ``limit`` of each: ``rule``, ``s_row``, ``t_row``, and the values.
+        """Violations as a pandas frame, of one rule or of all, up to ``limit`` of each: ``rule``, ``s_row``, ``t_row``,
+        and the values.
 
         >>> from rowlaw import check
         >>> table = pa.table({"zip": [1, 1], "city": ["Hoboken", "Hobken"]})
@@ -278,19 +300,24 @@ class Result:
         return listed.to_pandas()
 
     def suspects(self, limit: int | None = LISTED) -> pa.Table:
-        """Cells that are probably wrong, worst first: more of the functional dependencies checked contradict them than confirm them.
+        """Cells that are probably wrong, worst first: more of the functional dependencies checked contradict them than
+        confirm them.
 
         The first ``limit`` of them; ``limit=None`` brings all of them to this process.
 
-        Of the rows that agree on a left side, at least three in four must have one value for the others to be contradicted. Dependencies
-        that were discovered with exceptions count only if they say much more than chance. Columns: ``row``, ``column``, ``value``,
-        ``usual`` (what is expected instead), ``against`` and ``backing`` (numbers of rules), and ``confidence``: the share of the rules
-        that contradict the cell, counting one more on either side.
+        Of the rows that agree on a left side, at least three in four must have one value for the others to be
+        contradicted. Dependencies that were discovered with exceptions count only if they say much more than chance.
+        Columns: ``row``, ``column``, ``value``, ``usual`` (what is expected instead), ``against`` and ``backing``
+        (numbers of rules), and ``confidence``: the share of the rules that contradict the cell, counting one more on
+        either side.
 
         >>> from rowlaw import check
-        >>> table = pa.table({"zip": [1, 1, 1, 1, 2, 2], "city": ["Hoboken", "Hobken", "Hoboken", "Hoboken", "Chicago", "Chicago"]})
-        >>> check(table, "fd (zip) -> city", progress=False).suspects().to_pylist()
-        [{'row': 1, 'column': 'city', 'value': 'Hobken', 'usual': 'Hoboken', 'against': 1, 'backing': 0, 'confidence': 0.667}]
+        >>> table = pa.table({"zip": [1, 1, 1, 1], "city": ["Hoboken", "Hobken", "Hoboken", "Hoboken"]})
+        >>> (suspect,) = check(table, "fd (zip) -> city", progress=False).suspects().to_pylist()
+        >>> suspect["row"], suspect["column"], suspect["value"], suspect["usual"]
+        (1, 'city', 'Hobken', 'Hoboken')
+        >>> suspect["against"], suspect["backing"], suspect["confidence"]
+        (1, 0, 0.667)
         """
         dependencies = {v.rule: bool(v.named.error) for v in self.verdicts if isinstance(v.rule, FunctionalDependency)}
         found = self.findings.suspects(dependencies, limit)
@@ -298,12 +325,15 @@ class Result:
         shares = [round((against + 1) / (against + backing + 2), 3) for against, backing in votes]
         return found.append_column("confidence", pa.array(shares, pa.float64()))
 
-    def write_violations(self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None) -> int:
+    def write_violations(
+        self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None
+    ) -> int:
         """Write all violations, or up to ``limit`` of each rule; returns their count.
 
-        To a file ending in .parquet, .csv or .arrow, or to a new folder of Parquet files (a name without an ending, or one that ends in
-        ``/``). On the spark engine the workers write the folder, whatever its name: nothing passes this process. There a name that ends
-        in .csv or .arrow still asks for one file, which this process writes, a partition at a time.
+        To a file ending in .parquet, .csv or .arrow, or to a new folder of Parquet files (a name without an ending, or
+        one that ends in ``/``). On the spark engine the workers write the folder, whatever its name: nothing passes
+        this process. There a name that ends in .csv or .arrow still asks for one file, which this process writes, a
+        partition at a time.
 
         Columns: ``rule``, ``s_row``, ``t_row``, and the values of both rows in the columns that the rules compare.
         """
@@ -347,7 +377,8 @@ class Result:
     def close(self) -> None:
         """Release what was computed and the encoded table.
 
-        Frames stay valid, with one exception: those of the spark engine without a row id need the numbered rows that are released here.
+        Frames stay valid, with one exception: those of the spark engine without a row id need the numbered rows that
+        are released here.
         """
         if self._findings is not None:
             self._findings.close()

@@ -65,7 +65,9 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
         values = {operand: record[names[operand]] for operand in compared(rule)}
         denial = _broken(rule, values, nulls)
         s, t = ({None: "", True: "new ", False: "old "}[record.get(flag)] for flag in NEW_ROWS.values())
-        clashes.append(Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, _in_order(denial, rule), values)), (s, t)))
+        clashes.append(
+            Clash(record["s_row"], record.get("t_row"), tuple(_lines(denial, _in_order(denial, rule), values)), (s, t))
+        )
     return clashes
 
 

@@ -1,8 +1,9 @@
 """The new rows of a conflict as few *boxes*: what old rows are compared with, in a join that Spark broadcasts.
 
-A box stands for some new rows: for each bound the least and the greatest of their values. An old row that satisfies no box breaks the rule
-with none of its new rows. One box for each key is exact for up to one comparison. Two inequalities need more: values of the first are
-cut into bins; an old row meets the new rows of its own bin one by one, and one box for those of all bins beyond.
+A box stands for some new rows: for each bound the least and the greatest of their values. An old row that satisfies no
+box breaks the rule with none of its new rows. One box for each key is exact for up to one comparison. Two inequalities
+need more: values of the first are cut into bins; an old row meets the new rows of its own bin one by one, and one box
+for those of all bins beyond.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ TAIL = 0.01  # share of the values beyond the outer bins, at each end
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Ranges of equal width of one bound's values: ``bin = (sign * value - start) * per_unit``, at least 0 and below ``count``."""
+    """Ranges of equal width of one bound's values: ``bin = (sign * value - start) * per_unit``, at least 0 and below
+    ``count``."""
 
     bound: int
     sign: float
@@ -47,7 +49,8 @@ class Boxes:
 
 
 def boxes(key: np.ndarray, values: Sequence[pa.Array], bounds: Sequence[Bound]) -> Boxes:
-    """The boxes of new rows. ``key``: shape (rows,), dtype int64; ``values``: for each bound the new rows' values, without nulls."""
+    """The boxes of new rows. ``key``: shape (rows,), dtype int64; ``values``: for each bound the new rows' values,
+    without nulls."""
     ordered = [np.asarray(pc.rank(v, tiebreaker="dense").to_numpy(), np.int64) - 1 for v in values]
     scales = [pc.unique(v).take(pc.sort_indices(pc.unique(v))) for v in values]
     keys, number = np.unique(key, return_inverse=True)
@@ -69,7 +72,9 @@ def boxes(key: np.ndarray, values: Sequence[pa.Array], bounds: Sequence[Bound]) 
     return Boxes(pa.concat_tables([own, beyond]), bins)
 
 
-def _bins(rows: int, keys: int, inequalities: Sequence[int], values: Sequence[pa.Array], bounds: Sequence[Bound]) -> Bins | None:
+def _bins(
+    rows: int, keys: int, inequalities: Sequence[int], values: Sequence[pa.Array], bounds: Sequence[Bound]
+) -> Bins | None:
     """Bins for the first bound whose values are numbers; None where they are of no use."""
     numbers = [i for i in inequalities if not bounds[i].text]
     count = min(MOST_BINS, MOST_CELLS // max(1, keys))
@@ -88,7 +93,8 @@ def _bins(rows: int, keys: int, inequalities: Sequence[int], values: Sequence[pa
 
 
 def _chunks(group: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """For each row the number of its box within its group: one for each value of the first bound, as far as there may be so many."""
+    """For each row the number of its box within its group: one for each value of the first bound, as far as there may
+    be so many."""
     order = np.lexsort((first, group))
     new_group = np.r_[True, group[order][1:] != group[order][:-1]]
     new_value = new_group | np.r_[True, first[order][1:] != first[order][:-1]]
@@ -106,7 +112,8 @@ Range = tuple[np.ndarray, np.ndarray]  # for each box the least and the greatest
 
 
 def _reduced(box: np.ndarray, ordered: Sequence[np.ndarray]) -> list[Range]:
-    """For each bound the least and greatest place of the rows of each box; ``box``: for each row the number of its box."""
+    """For each bound the least and greatest place of the rows of each box; ``box``: for each row the number of its
+    box."""
     order = np.argsort(box, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(box[order]) != 0]) if len(box) else np.zeros(0, np.int64)
     if not len(box):
@@ -115,9 +122,15 @@ def _reduced(box: np.ndarray, ordered: Sequence[np.ndarray]) -> list[Range]:
 
 
 def _beyond(
-    keys: np.ndarray, number: np.ndarray, bin_of: np.ndarray, ordered: Sequence[np.ndarray], scales: Sequence[pa.Array], bins: Bins
+    keys: np.ndarray,
+    number: np.ndarray,
+    bin_of: np.ndarray,
+    ordered: Sequence[np.ndarray],
+    scales: Sequence[pa.Array],
+    bins: Bins,
 ) -> pa.Table:
-    """For each key and bin one box of all rows in the bins before it: these are on the right side of the binned bound for sure."""
+    """For each key and bin one box of all rows in the bins before it: these are on the right side of the binned bound
+    for sure."""
     shape = (len(keys), bins.count)
     some = np.zeros(shape, bool)
     some[number, bin_of] = True

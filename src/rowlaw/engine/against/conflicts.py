@@ -1,7 +1,8 @@
 """What an old row must be like to break a denial together with some new row: :class:`Conflict`, read off the denial.
 
-An old row in one of the two roles has to agree with a new row on the equalities, and its values have to be on the right side of that row's
-values. Values are compared on one scale: doubles for everything but texts. Where rounding could hide a difference, rows are kept.
+An old row in one of the two roles has to agree with a new row on the equalities, and its values have to be on the right
+side of that row's values. Values are compared on one scale: doubles for everything but texts. Where rounding could hide
+a difference, rows are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 EXACT_DOUBLE = float(1 << 53)  # whole numbers below this are different as doubles if they are different
 EXACT_DIGITS = 15  # decimals of so many digits are different as doubles if they are different
 
-Direction = Literal["below", "above", "other"]  # where the value of the new row has to be, seen from the old row's value
+# where the value of the new row has to be, seen from the old row's value
+Direction = Literal["below", "above", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +104,21 @@ def _exact(arrow_type: pa.DataType) -> bool:
 
 
 def scale(table: SparkTable, column: Column, name: str) -> Column:
-    """A value on the scale that bounds are compared on: order is kept, and null, where it is a value, is below all others."""
+    """A value on the scale that bounds are compared on: order is kept, and null, where it is a value, is below all
+    others."""
     from pyspark.sql import functions as f
 
     key = expressions.order_key(column, table.kinds[name], table.arrow_types[table.own_name(name)])
     if table.kinds[name] == "text":
-        return key if table.nulls == "unknown" else f.when(column.isNull(), f.lit("")).otherwise(f.concat(f.lit("x"), key))
+        return (
+            key if table.nulls == "unknown" else f.when(column.isNull(), f.lit("")).otherwise(f.concat(f.lit("x"), key))
+        )
     return key if table.nulls == "unknown" else f.coalesce(key, f.lit(float("-inf")))
 
 
 def key_of(table: SparkTable, values: Sequence[Column], conflict: Conflict, *, old: bool) -> Column:
-    """The hash of what a row has to agree on with a row of the other table. ``values``: of the columns of ``conflict.equal``."""
+    """The hash of what a row has to agree on with a row of the other table. ``values``: of the columns of
+    ``conflict.equal``."""
     types = table.arrow_types
     meeting = []
     for value, (a, b) in zip(values, conflict.equal, strict=True):
@@ -125,7 +131,8 @@ def key_of(table: SparkTable, values: Sequence[Column], conflict: Conflict, *, o
 def satisfied(bound: Bound, value: Column, low: Column, high: Column) -> Column:
     """Whether some of the new values from ``low`` to ``high`` is on the right side of an old value.
 
-    ``low`` and ``high`` are the least and the greatest; on the way "below" only ``low`` is looked at, on the way "above" only ``high``.
+    ``low`` and ``high`` are the least and the greatest; on the way "below" only ``low`` is looked at, on the way
+    "above" only ``high``.
     """
     from pyspark.sql import functions as f
 

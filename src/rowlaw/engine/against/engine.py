@@ -1,7 +1,8 @@
 """The engine of an incremental check: which rules do new rows break, among themselves and together with old rows.
 
-The old table may be of any size. One scan finds its rows that could break a rule together with a new row, and keeps them alone; then
-LocalEngine, or SparkEngine where they are many, answers for both tables together, for pairs with at least one new row.
+The old table may be of any size. One scan finds its rows that could break a rule together with a new row, and keeps
+them alone; then LocalEngine, or SparkEngine where they are many, answers for both tables together, for pairs with at
+least one new row.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HOW = "old rows that could break the rule together with a new row are found in one scan of the old table; then both are counted together"
+HOW = (
+    "old rows that could break the rule together with a new row are found in one scan of the old table; "
+    "then both are counted together"
+)
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,9 @@ class AgainstEngine:
             if isinstance(both.engine, LocalEngine):
                 return _fewest(both.engine, both.names, rules[rule], limit)
             ids = [r[0] for r in involved.orderBy("row").collect()]  # type: ignore[attr-defined]
-            return Removal(len(ids), exact=False, first=tuple(row_names(both.names.of(np.array(ids[:limit], np.int64)))))
+            return Removal(
+                len(ids), exact=False, first=tuple(row_names(both.names.of(np.array(ids[:limit], np.int64))))
+            )
 
         new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
         return AgainstFindings(found, both.names, new, self.close)
@@ -133,7 +139,9 @@ class AgainstEngine:
         measured = self.counts([rule])[0] if analyze else None
         seconds = costs.JOB + self.old_rows * costs.SCAN_ROW
         listing = ListPlan(("the rows that were kept are compared",), seconds, costs.LIST_PAIR)
-        return RulePlan(tuple(DenialPlan(str(d), CountPlan("against", HOW, seconds, None, measured), listing) for d in rule.denials))
+        return RulePlan(
+            tuple(DenialPlan(str(d), CountPlan("against", HOW, seconds, None, measured), listing) for d in rule.denials)
+        )
 
     def close(self) -> None:
         self.new.close()
@@ -153,11 +161,19 @@ class AgainstEngine:
         return SparkTable(frame, pa.schema([schema.field(name) for name in self.new.schema.names]), self.nulls)
 
     def _both(
-        self, rules: Sequence[Rule], *, groups: bool = False, named: bool = True, done: Done | None = None, stop: Stop = NEVER
+        self,
+        rules: Sequence[Rule],
+        *,
+        groups: bool = False,
+        named: bool = True,
+        done: Done | None = None,
+        stop: Stop = NEVER,
     ) -> Both:
-        """Both tables together; of the old one only rows that matter. ``groups``: whole groups of rows that agree with a new row.
+        """Both tables together; of the old one only rows that matter. ``groups``: whole groups of rows that agree with
+        a new row.
 
-        ``named``: rows have to have the names of their tables; where these are positions in a table of Spark, that takes another scan.
+        ``named``: rows have to have the names of their tables; where these are positions in a table of Spark, that
+        takes another scan.
         """
         row_id = self.new.row_id
         if self.choice.name == "local" and isinstance(self.old, FileSource):
@@ -179,7 +195,8 @@ class AgainstEngine:
             return self._there(found, session, named=named)
 
     def _named(self, held: pa.Table, found: there.OldRows | None) -> tuple[pa.Table, pa.Array]:
-        """Rows that Spark found, with the names and types of their columns, and what they are called; None where that is not needed."""
+        """Rows that Spark found, with the names and types of their columns, and what they are called; None where that
+        is not needed."""
         width = len(self.new.schema)
         columns = [held.column(i).cast(f.type) for i, f in enumerate(self.new.schema)]
         rows = pa.table(columns, schema=self.new.schema)
@@ -202,14 +219,17 @@ class AgainstEngine:
         return Both(engine, NamesHere(called, old.num_rows))
 
     def _there(self, found: there.OldRows, session: SparkSession, *, named: bool) -> Both:
-        """Both tables as one table of Spark: rows are numbered in each, and those of the new one follow those of the old one."""
+        """Both tables as one table of Spark: rows are numbered in each, and those of the new one follow those of the
+        old one."""
         from pyspark.sql import functions as f
 
         schema, row_id = self.new.schema, self.new.row_id
         label, flag = (_free(name, schema.names) for name in ("row name", "row is new"))
         safe = found.table.names
         name = id_column(found.table, row_id) if row_id else found.position() if named else f.col(NUMBER)
-        old = found.frame.select(*(f.col(safe[n]).alias(n) for n in schema.names), name.alias(label), f.lit(False).alias(flag))
+        old = found.frame.select(
+            *(f.col(safe[n]).alias(n) for n in schema.names), name.alias(label), f.lit(False).alias(flag)
+        )
         new = self.new.labelled(session, label).withColumn(flag, f.lit(True))
         keeper = Keeper()
         first = SparkTable(old, schema, self.nulls, keeper=keeper)
@@ -221,13 +241,19 @@ class AgainstEngine:
         frame = numbered.drop(NUMBER).toDF(*schema.names, label, flag)
         table = SparkTable(frame, schema, self.nulls, new=flag, keeper=keeper)
         table.__dict__["numbered"] = numbered
-        names = numbered.select(f.col(NUMBER).alias("position"), f.col(f"x{width - 2}").alias("name"), f.col(f"x{width - 1}").alias("new"))
+        names = numbered.select(
+            f.col(NUMBER).alias("position"), f.col(f"x{width - 2}").alias("name"), f.col(f"x{width - 1}").alias("new")
+        )
         return Both(SparkEngine(table, self.limits, self.choice), NamesOnSpark(names, count))
 
     def _suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None) -> pa.Table:
         """Cells of new rows that the old and new rows of their groups contradict."""
         both = self._both(list(rules), groups=True)
-        found = suspects(both.engine, rules, None) if isinstance(both.engine, LocalEngine) else both.engine.check([]).suspects(rules, None)
+        found = (
+            suspects(both.engine, rules, None)
+            if isinstance(both.engine, LocalEngine)
+            else both.engine.check([]).suspects(rules, None)
+        )
         new = found.filter(pa.compute.greater_equal(found.column("row"), both.names.old_rows)).slice(0, limit)
         names = both.names.of(new.column("row").to_numpy())
         both.engine.close()

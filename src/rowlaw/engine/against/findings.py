@@ -1,7 +1,8 @@
-"""What a check of new rows against old ones found: rows of both tables by what they are called there, and which table they are of.
+"""What a check of new rows against old ones found: rows of both tables by what they are called there, and which table
+they are of.
 
-Counts of rows, `worst`, `flagged` and `rows_to_remove` are about the new rows. `rows`, `violations` and all other lists of pairs name rows
-of both tables: boolean columns say which are new.
+Counts of rows, `worst`, `flagged` and `rows_to_remove` are about the new rows. `rows`, `violations` and all other lists
+of pairs name rows of both tables: boolean columns say which are new.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class NamesHere:
 
     def frame(self, session: SparkSession) -> DataFrame:
         positions = np.arange(len(self.names))
-        return frame_of(session, pa.table({"position": positions, "name": self.names, "new": positions >= self.old_rows}))
+        return frame_of(
+            session, pa.table({"position": positions, "name": self.names, "new": positions >= self.old_rows})
+        )
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,11 @@ class NamesOnSpark:
 
         wanted = sorted(set(positions.tolist()))
         held = self.all.where(f.col("position").isin(wanted)).select("position", "name").toArrow()
-        return held.column("name").take(pa.compute.index_in(pa.array(positions, pa.int64()), held.column("position"))).combine_chunks()
+        return (
+            held.column("name")
+            .take(pa.compute.index_in(pa.array(positions, pa.int64()), held.column("position")))
+            .combine_chunks()
+        )
 
     def frame(self, session: SparkSession) -> DataFrame:  # noqa: ARG002 - it has one
         return self.all
@@ -100,7 +107,11 @@ class AgainstFindings:
     @property
     def _pairs(self) -> list[int]:
         """The violations of each rule."""
-        return [count.pairs for count in self.inner.counts] if isinstance(self.inner, LocalParts) else [c.pairs for c in self.inner.counts]
+        return (
+            [count.pairs for count in self.inner.counts]
+            if isinstance(self.inner, LocalParts)
+            else [c.pairs for c in self.inner.counts]
+        )
 
     @property
     def rows_involved(self) -> int:
@@ -128,7 +139,9 @@ class AgainstFindings:
     def schema(self, columns: Sequence[str]) -> pa.Schema:
         return self._named(self.inner.schema(columns).empty_table()).schema
 
-    def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(
+        self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         for rule, batch in self.inner.batches(rules, columns, limit):
             for some in self._named(pa.Table.from_batches([batch])).combine_chunks().to_batches():
                 yield rule, some
@@ -145,7 +158,9 @@ class AgainstFindings:
             positions = column.fill_null(0).to_numpy()
             labels = self.names.of(positions) if len(positions) else self.names.of(np.zeros(0, np.int64))
             columns[name] = pa.compute.if_else(known.combine_chunks(), labels, pa.scalar(None, labels.type))
-            flags[NEW_ROWS[name]] = pa.compute.if_else(known.combine_chunks(), pa.array(positions >= self.names.old_rows), None)
+            flags[NEW_ROWS[name]] = pa.compute.if_else(
+                known.combine_chunks(), pa.array(positions >= self.names.old_rows), None
+            )
         rows = {name: columns.pop(name) for name in NEW_ROWS if name in columns}
         return pa.table({**rows, **{n: f.cast(pa.bool_()) for n, f in flags.items()}, **columns})
 
@@ -159,7 +174,9 @@ class AgainstFindings:
                     continue
                 positions = column.flatten().to_numpy(zero_copy_only=False)
                 lists[name] = pa.ListArray.from_arrays(column.offsets, self.names.of(positions))
-                flags[f"new_{name[0]}"] = pa.ListArray.from_arrays(column.offsets, pa.array(positions >= self.names.old_rows))
+                flags[f"new_{name[0]}"] = pa.ListArray.from_arrays(
+                    column.offsets, pa.array(positions >= self.names.old_rows)
+                )
             yield pa.record_batch({**lists, **flags})
 
     def write_folder(self, rules: Mapping[int, str], path: str, limit: int | None = None) -> None:
@@ -176,7 +193,9 @@ class AgainstFindings:
             by_place = by_place.join(called, f.col(f"c{place}") == f.col(f"{row}_position"), "left")
         rows = [f.col("s_name").alias("s_row"), f.col("t_name").alias("t_row")]
         flags = [f.col(f"{row}_new").alias(NEW_ROWS[f"{row}_row"]) for row in ("s", "t")]
-        return by_place.select(f.col("c0").alias("rule"), *rows, *flags, *(f.col(f"c{i}").alias(names[i]) for i in range(3, len(names))))
+        return by_place.select(
+            f.col("c0").alias("rule"), *rows, *flags, *(f.col(f"c{i}").alias(names[i]) for i in range(3, len(names)))
+        )
 
     def rows(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
         from pyspark.sql import functions as f

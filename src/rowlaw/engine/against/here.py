@@ -1,6 +1,8 @@
-"""The old rows that break a rule together with a new row, found in this process: the old table is read once, split by split.
+"""The old rows that break a rule together with a new row, found in this process: the old table is read once, split by
+split.
 
-Only rows that agree with a new row on what a rule wants equal are compared, and only those that take part in a violation are kept.
+Only rows that agree with a new row on what a rule wants equal are compared, and only those that take part in a
+violation are kept.
 """
 
 from __future__ import annotations
@@ -77,14 +79,17 @@ class Scan:
 def meeting(new: pa.Table, old: pa.Table, rules: Sequence[Rule]) -> np.ndarray:
     """Which old rows agree with a new row on what some rule wants equal: a flag for each old row, dtype bool."""
     found = np.zeros(old.num_rows, bool)
-    for sides in dict.fromkeys(side for rule in rules for denial in rule.denials for side in _sides(new.schema, denial)):
+    for sides in dict.fromkeys(
+        side for rule in rules for denial in rule.denials for side in _sides(new.schema, denial)
+    ):
         if found.all():
             break
         found |= _agrees(new, old, sides)
     return found
 
 
-Side = tuple[tuple[str, str], ...]  # the columns that an old row and a new row have to agree on: (old column, new column)
+# the columns that an old row and a new row have to agree on: (old column, new column)
+Side = tuple[tuple[str, str], ...]
 
 
 def _sides(schema: pa.Schema, denial: Denial) -> list[Side]:
@@ -100,7 +105,8 @@ def _sides(schema: pa.Schema, denial: Denial) -> list[Side]:
 
 
 def _agrees(new: pa.Table, old: pa.Table, columns: Side) -> np.ndarray:
-    """Whether an old row agrees with some new row on all columns together. Null agrees with null: engines know what it means."""
+    """Whether an old row agrees with some new row on all columns together. Null agrees with null: engines know what it
+    means."""
     key, new_key, size = np.zeros(old.num_rows, np.int64), np.zeros(new.num_rows, np.int64), 1
     found = np.full(old.num_rows, new.num_rows > 0)
     for old_name, new_name in columns:

@@ -1,4 +1,5 @@
-"""The new rows of an incremental check: in the memory of this process, or as a Spark frame where they are too many for that."""
+"""The new rows of an incremental check: in the memory of this process, or as a Spark frame where they are too many for
+that."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NewTable:
-    """The new table: ``whole`` as it was given, ``source`` with the columns that rules compare, ``schema`` their types in both tables."""
+    """The new table: ``whole`` as it was given, ``source`` with the columns that rules compare, ``schema`` their types
+    in both tables."""
 
     whole: Source
     source: Source
@@ -56,7 +58,8 @@ class NewTable:
 
     @cached_property
     def _read(self) -> tuple[pa.Table, pa.Array]:
-        """The rows and what they are called, in memory. Raises an error if a value does not fit the old table's type."""
+        """The rows and what they are called, in memory. Raises an error if a value does not fit the old table's
+        type."""
         if self.origin is None:
             with encode(self.source, row_id=self.row_id or None) as relation:
                 table = fitted(relation.decode(), self.schema, self.source)
@@ -103,7 +106,13 @@ class NewTable:
         for field in self.schema:
             found = self.origin.arrow_types[field.name]
             if storage_type(found) != storage_type(field.type):
-                raise RowlawError("AGAINST_TYPE", source=self.source.name, column=field.name, found=str(found), expected=str(field.type))
+                raise RowlawError(
+                    "AGAINST_TYPE",
+                    source=self.source.name,
+                    column=field.name,
+                    found=str(found),
+                    expected=str(field.type),
+                )
         return SparkTable(self.origin.frame, self.schema, self.nulls)
 
     def labelled(self, session: SparkSession, label: str) -> DataFrame:
@@ -121,12 +130,15 @@ class NewTable:
             places = {name: i for i, name in reversed(list(enumerate(self.origin.own_columns)))}
             chosen = numbered.select(*(f"x{places[n]}" for n in table.names), NUMBER).toDF(*table.names, label)
             plain = SparkTable(chosen, self.schema, self.nulls)
-            rows = plain.by_position.select(*plain._plain_columns(plain.by_position), f.col(f"x{len(table.names)}").alias(NUMBER))
+            rows = plain.by_position.select(
+                *plain._plain_columns(plain.by_position), f.col(f"x{len(table.names)}").alias(NUMBER)
+            )
             name = f.col(NUMBER)
         return rows.select(*(f.col(safe).alias(own) for own, safe in table.names.items()), name.alias(label))
 
     def flagged(self, broken: DataFrame) -> DataFrame:
-        """The whole new table with what each row is called and the rules that it breaks. ``broken``: ``row`` and ``rule``."""
+        """The whole new table with what each row is called and the rules that it breaks. ``broken``: ``row`` and
+        ``rule``."""
         if self.origin is not None:
             return self.origin.flagged(broken)
         assert isinstance(self.whole, FileSource)
@@ -138,7 +150,9 @@ class NewTable:
             for id in ids:
                 rows = np.array(sorted(position[row] for row, rule in pairs if rule == id), np.int32)
                 found.append(Found(len(rows), rows, np.ones(len(rows), np.int64)))
-            return LocalFindings(LocalEngine(relation, self.nulls, broken.sparkSession), (), ALL, found).flagged(ids, broken.sparkSession)
+            return LocalFindings(LocalEngine(relation, self.nulls, broken.sparkSession), (), ALL, found).flagged(
+                ids, broken.sparkSession
+            )
 
     def profile(self, columns: Sequence[str], top: int) -> list[ColumnProfile]:
         """Describe the values of some columns."""
@@ -153,7 +167,11 @@ class NewTable:
             assert self.origin is not None
             return SparkEngine(self.origin, self.limits).some_rows(limit, columns)
         last = self.held.num_rows - 1
-        rows = np.unique(np.linspace(0, last, min(limit, last + 1)).astype(np.int64)) if last >= 0 else np.zeros(0, np.int64)
+        rows = (
+            np.unique(np.linspace(0, last, min(limit, last + 1)).astype(np.int64))
+            if last >= 0
+            else np.zeros(0, np.int64)
+        )
         values = self.held.select(list(columns)).take(pa.array(rows))
         return pa.table([pa.array(rows), *values.columns], names=["number", *columns])
 

@@ -31,7 +31,8 @@ def open_against(
     engine: EngineName = "auto",
     limits: SparkLimits | None = None,
 ) -> AgainstEngine:
-    """Give the engine that checks new rows against an old table by rules about some columns. Nothing of the old table is read yet."""
+    """Give the engine that checks new rows against an old table by rules about some columns. Nothing of the old table
+    is read yet."""
     checked_engine(engine)
     ids = checked_id(row_id, new)
     chosen = limits or known_limits(new if isinstance(old, FileSource) else old, session)
@@ -42,7 +43,9 @@ def open_against(
     return AgainstEngine(table, other, engine, _choice(table, other, engine, session, chosen), session, chosen)
 
 
-def _choice(new: NewTable, old: Source, engine: EngineName, session: SparkSession | None, limits: SparkLimits) -> Choice:
+def _choice(
+    new: NewTable, old: Source, engine: EngineName, session: SparkSession | None, limits: SparkLimits
+) -> Choice:
     """Where the old table is scanned: where it is; a file on a cluster by its workers, if it is large."""
     if engine != "auto":
         return ASKED_FOR_LOCAL if engine == "local" else ASKED_FOR_SPARK

@@ -1,7 +1,7 @@
 """New rows that have to stay out of an old table, so that the rows that come in break no rule: :func:`refused`.
 
-A new row that breaks a rule by itself, or together with an old row, stays out. Of two new rows that break one together, the later one
-does. So the outcome is as if the rows came one after the other.
+A new row that breaks a rule by itself, or together with an old row, stays out. Of two new rows that break one together,
+the later one does. So the outcome is as if the rows came one after the other.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ FIRST_LIST = 100_000  # violations listed in the first search for partners
 class Refused:
     """The new rows that stay out.
 
-    ``broken``: for each of them, by its position, the indexes of the rules that it breaks together with the old rows and the new rows
-    that come in. ``partners``: up to three such rows for each of these rules: ``row``, ``rule``, ``new`` (whether the partner is a new
-    row) and the partner's ``values``.
+    ``broken``: for each of them, by its position, the indexes of the rules that it breaks together with the old rows
+    and the new rows that come in. ``partners``: up to three such rows for each of these rules: ``row``, ``rule``,
+    ``new`` (whether the partner is a new row) and the partner's ``values``.
     """
 
     broken: dict[int, list[int]]
@@ -54,7 +54,8 @@ def refused(engine: AgainstEngine, rules: Sequence[Rule]) -> Refused:
 
 @dataclass(frozen=True)
 class _Deciding:
-    """``among`` are the new rows alone, ``own`` their violations among themselves; in ``both`` they follow the old rows that matter."""
+    """``among`` are the new rows alone, ``own`` their violations among themselves; in ``both`` they follow the old rows
+    that matter."""
 
     rules: Sequence[Rule]
     both: Both
@@ -125,13 +126,24 @@ class _Deciding:
             yield _listed(engine, self.rules[i], i, rows + np.int32(first), old, columns, new=False, first=first)
         else:
             assert isinstance(self.findings, SparkParts)
-            yield _listed_on_spark(self.findings, i, rows + first, first, columns, _no_partners(self.among, columns).schema)
+            yield _listed_on_spark(
+                self.findings, i, rows + first, first, columns, _no_partners(self.among, columns).schema
+            )
 
 
 def _listed(
-    engine: RowEngine, rule: Rule, number: int, rows: np.ndarray, others: np.ndarray, columns: list[str], *, new: bool, first: int = 0
+    engine: RowEngine,
+    rule: Rule,
+    number: int,
+    rows: np.ndarray,
+    others: np.ndarray,
+    columns: list[str],
+    *,
+    new: bool,
+    first: int = 0,
 ) -> pa.Table:
-    """Up to three partners of each row among ``others``, where each has one. ``first``: the position of the first new row."""
+    """Up to three partners of each row among ``others``, where each has one. ``first``: the position of the first new
+    row."""
     chosen: dict[int, dict[int, None]] = {}
     left, limit = rows, max(FIRST_LIST, PARTNERS * len(rows))
     while len(left) and len(others):
@@ -157,7 +169,9 @@ def _few_each(own: np.ndarray, other: np.ndarray) -> Iterator[tuple[int, int]]:
     return zip(own[few].tolist(), other[few].tolist(), strict=True)
 
 
-def _listed_on_spark(findings: SparkParts, i: int, rows: np.ndarray, first: int, columns: list[str], schema: pa.Schema) -> pa.Table:
+def _listed_on_spark(
+    findings: SparkParts, i: int, rows: np.ndarray, first: int, columns: list[str], schema: pa.Schema
+) -> pa.Table:
     """The same where the old rows are too many for this process: Spark lists the pairs and keeps a few of each row."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -183,7 +197,9 @@ def _partner_table(rows: np.ndarray, rule: int, new: bool, values: pa.Table) -> 
     packed = pa.StructArray.from_arrays(fields, names=values.column_names)
     size = len(rows)
     flags = pa.array([new] * size, pa.bool_())
-    return pa.table({"row": pa.array(rows, pa.int64()), "rule": pa.array([rule] * size, pa.int32()), "new": flags, "values": packed})
+    return pa.table(
+        {"row": pa.array(rows, pa.int64()), "rule": pa.array([rule] * size, pa.int32()), "new": flags, "values": packed}
+    )
 
 
 def _no_partners(engine: RowEngine, columns: list[str]) -> pa.Table:
@@ -194,7 +210,9 @@ def _first(partners: pa.Table) -> pa.Table:
     """A few partners of each row and rule: old ones first."""
     ordered = partners.sort_by([("row", "ascending"), ("rule", "ascending"), ("new", "ascending")])
     kept, seen, last = [], 0, None
-    for place, key in enumerate(zip(ordered.column("row").to_pylist(), ordered.column("rule").to_pylist(), strict=True)):
+    for place, key in enumerate(
+        zip(ordered.column("row").to_pylist(), ordered.column("rule").to_pylist(), strict=True)
+    ):
         seen, last = (seen + 1, key) if key == last else (1, key)
         if seen <= PARTNERS:
             kept.append(place)

@@ -18,7 +18,8 @@ from rowlaw.spark.jobs import DriverThreads
 
 
 def aligned(new: Source, old: Source, columns: Sequence[str]) -> tuple[Source, Source]:
-    """Both sources with some columns only, whose types are known and of the same class; a column that does not fit is an error.
+    """Both sources with some columns only, whose types are known and of the same class; a column that does not fit is
+    an error.
 
     Of text files, values decide: together with those of the other file, or the type is that of the other table.
     """
@@ -105,7 +106,10 @@ def _inferred(new: Source, old: Source, columns: Sequence[str]) -> dict[str, pa.
 
     def types_of(split: Split) -> list[dict[str, pa.DataType] | None]:
         table = split.read(columns)
-        return [possible_types(pc.unique(table.column(i).cast(pa.large_string()).combine_chunks())) for i in range(len(columns))]
+        return [
+            possible_types(pc.unique(table.column(i).cast(pa.large_string()).combine_chunks()))
+            for i in range(len(columns))
+        ]
 
     parts = DriverThreads().map(types_of, [*new.splits, *old.splits], "types of both tables")
     return {name: common_type([part[i] for part in parts]) for i, name in enumerate(columns)}

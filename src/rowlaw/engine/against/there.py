@@ -1,7 +1,9 @@
-"""The old rows that could break a rule together with a new row, found by Spark: one scan of the old table, and nothing is shuffled.
+"""The old rows that could break a rule together with a new row, found by Spark: one scan of the old table, and nothing
+is shuffled.
 
-The new rows become boxes (see `boxes`), small tables that every worker gets. Rows of the old table that satisfy no box of any conflict are
-left out where they are read. What is left is a superset of the rows in violations, most often a small one.
+The new rows become boxes (see `boxes`), small tables that every worker gets. Rows of the old table that satisfy no box
+of any conflict are left out where they are read. What is left is a superset of the rows in violations, most often a
+small one.
 """
 
 from __future__ import annotations
@@ -33,14 +35,16 @@ ROWS_HERE = 1_000_000  # new rows whose boxes are made by the driver; of more, S
 
 @dataclass(frozen=True)
 class OldRows:
-    """The rows of an old table that could conflict with new rows: ``frame`` has the safe columns and the row's number."""
+    """The rows of an old table that could conflict with new rows: ``frame`` has the safe columns and the row's
+    number."""
 
     frame: DataFrame
     table: SparkTable
     stable: bool  # whether the old table comes in the same partitions whenever it is computed
 
     def positions(self, numbers: np.ndarray) -> np.ndarray:
-        """Where rows are in the old table, from their numbers (dtype int64): one job counts the rows of its partitions."""
+        """Where rows are in the old table, from their numbers (dtype int64): one job counts the rows of its
+        partitions."""
         if not self.stable or not len(numbers):
             return numbers
         parts = numbers >> PARTITION_SHIFT
@@ -53,16 +57,23 @@ class OldRows:
 
         if not self.stable:
             return f.col(NUMBER)
-        offsets = [f.lit(value) for part, start in _starts(self.table.plain) for value in (part, start - (part << PARTITION_SHIFT))]
+        offsets = [
+            f.lit(value)
+            for part, start in _starts(self.table.plain)
+            for value in (part, start - (part << PARTITION_SHIFT))
+        ]
         partition = f.shiftrightunsigned(f.col(NUMBER), PARTITION_SHIFT)
         return f.col(NUMBER) + f.element_at(f.create_map(*offsets), partition) if offsets else f.col(NUMBER)
 
 
-def conflicting(old: SparkTable, new: SparkTable, new_rows: int, denials: Sequence[Denial], *, groups: bool, numbered: bool) -> OldRows:
-    """The rows of the old table that could break one of the denials (over own names) together with a row of the new one.
+def conflicting(
+    old: SparkTable, new: SparkTable, new_rows: int, denials: Sequence[Denial], *, groups: bool, numbered: bool
+) -> OldRows:
+    """The rows of the old table that could break one of the denials (over own names) together with a row of the new
+    one.
 
-    ``groups``: rows that agree with a new row on what a denial wants equal, wherever their other values are. ``numbered``: rows are to be
-    called by their position, so it must not depend on when the table is computed.
+    ``groups``: rows that agree with a new row on what a denial wants equal, wherever their other values are.
+    ``numbered``: rows are to be called by their position, so it must not depend on when the table is computed.
     """
     from pyspark.sql import functions as f
 
@@ -108,7 +119,9 @@ def _starts(frame: DataFrame) -> Iterator[tuple[int, int]]:
         first += sizes[number]
 
 
-def _with_boxes(old: SparkTable, new: SparkTable, rows: int, found: Sequence[Conflict]) -> list[tuple[Conflict, _Boxed]]:
+def _with_boxes(
+    old: SparkTable, new: SparkTable, rows: int, found: Sequence[Conflict]
+) -> list[tuple[Conflict, _Boxed]]:
     """The boxes of each conflict: made by the driver from one job over the new rows, or by Spark if these are many."""
     if rows > ROWS_HERE:
         return [(conflict, _spark_boxes(new, conflict)) for conflict in found]
@@ -122,7 +135,9 @@ def _with_boxes(old: SparkTable, new: SparkTable, rows: int, found: Sequence[Con
     for i, conflict in enumerate(found):
         mine = held.filter(held.column(f"part{i}"))
         values = [mine.column(f"value{i}_{j}").combine_chunks() for j in range(len(conflict.bounds))]
-        made.append((conflict, _Boxed.of(old, boxes(mine.column(f"key{i}").to_numpy(), values, conflict.bounds), conflict)))
+        made.append(
+            (conflict, _Boxed.of(old, boxes(mine.column(f"key{i}").to_numpy(), values, conflict.bounds), conflict))
+        )
     return made
 
 
@@ -151,7 +166,9 @@ class _Boxed:
             return _Boxed(None, tuple(made.table.to_pylist()), made)
         texts = {pa.large_string(): pa.string()}
         table = made.table.cast(pa.schema([pa.field(f.name, texts.get(f.type, f.type)) for f in made.table.schema]))
-        return _Boxed(frame_of(old.session, table) if table.num_rows else None, () if not table.num_rows else None, made)
+        return _Boxed(
+            frame_of(old.session, table) if table.num_rows else None, () if not table.num_rows else None, made
+        )
 
 
 def _spark_boxes(new: SparkTable, conflict: Conflict) -> _Boxed:
@@ -204,7 +221,11 @@ class _Test:
         """A condition on rows of the old table with their keys and bins."""
         from pyspark.sql import functions as f
 
-        known = all_known([f.col(f"old.{c}") for c in self.conflict.old_known]) if self.old.nulls == "unknown" else f.lit(True)
+        known = (
+            all_known([f.col(f"old.{c}") for c in self.conflict.old_known])
+            if self.old.nulls == "unknown"
+            else f.lit(True)
+        )
         own = known & true_of_row(self.old, _Old(), self.conflict.old_filters)  # type: ignore[arg-type]
         if self.boxed.literals is not None:
             boxes = [self._inside(lambda name, box=box: f.lit(box[name]), outer=False) for box in self.boxed.literals]

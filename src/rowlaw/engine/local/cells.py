@@ -1,7 +1,8 @@
-"""Counting by cells: where the columns of a rule have few values together, rows are counted into a table and nothing is sorted.
+"""Counting by cells: where the columns of a rule have few values together, rows are counted into a table and nothing is
+sorted.
 
-A cell is a combination of values: first of the equalities, then of what is compared otherwise (one column, or two with inequalities).
-All rows of a cell take part in the same number of pairs, which running sums over the table give.
+A cell is a combination of values: first of the equalities, then of what is compared otherwise (one column, or two with
+inequalities). All rows of a cell take part in the same number of pairs, which running sums over the table give.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def _combinations(question: Question) -> int:
 def _at_most_one(cells: np.ndarray, others: tuple[Comparison, ...]) -> np.ndarray:
     """The pairs that a row of each cell takes part in, where at most one column is compared otherwise than by equality.
 
-    A pair of rows that differ there satisfies ``!=`` in both directions and an inequality in one; a pair of rows that do not
-    satisfies ``=`` in both.
+    A pair of rows that differ there satisfies ``!=`` in both directions and an inequality in one; a pair of rows that
+    do not satisfies ``=`` in both.
     """
     op = others[0].op if others else Op.EQ
     lines = cells.reshape(-1, others[0].columns.width if others else 1)
@@ -91,7 +92,8 @@ def _two_inequalities(cells: np.ndarray, first: Comparison, second: Comparison) 
     """The same for two inequalities: the rows before a cell in both columns and those after it in both."""
     counts = cells.reshape(-1, first.columns.width, second.columns.width)
     flip = tuple(axis for axis, c in ((1, first), (2, second)) if c.op & Op.GT)
-    sums = np.zeros((counts.shape[0], counts.shape[1] + 1, counts.shape[2] + 1), np.uint32)  # [a, b]: rows below a and below b
+    # [a, b]: rows below a and below b
+    sums = np.zeros((counts.shape[0], counts.shape[1] + 1, counts.shape[2] + 1), np.uint32)
     np.cumsum(np.flip(counts, flip), axis=1, out=sums[:, 1:, 1:])
     np.cumsum(sums[:, 1:, 1:], axis=2, out=sums[:, 1:, 1:])
     # a weak inequality takes in the cell's own line, a strict one ends before it
@@ -105,9 +107,11 @@ def _two_inequalities(cells: np.ndarray, first: Comparison, second: Comparison) 
 
 @dataclass(frozen=True, slots=True)
 class Exceptions:
-    """A functional dependency whose left side has few values, both sides together have not: nearly all rows of a group should agree.
+    """A functional dependency whose left side has few values, both sides together have not: nearly all rows of a group
+    should agree.
 
-    Rows are compared with the first one of their group; only those that differ from it are sorted. Declines if they are many.
+    Rows are compared with the first one of their group; only those that differ from it are sorted. Declines if they are
+    many.
     """
 
     name: ClassVar[str] = "exceptions"
@@ -155,6 +159,10 @@ class Exceptions:
             return None
         odd = odd[:number]
         _, place, runs = np.unique(
-            keys[odd] * np.uint64(column.width) + (column.left[rule.s[odd]] + 1).astype(np.uint64), return_inverse=True, return_counts=True
+            keys[odd] * np.uint64(column.width) + (column.left[rule.s[odd]] + 1).astype(np.uint64),
+            return_inverse=True,
+            return_counts=True,
         )
-        return int(kernels.count_exceptions(keys, rule.s, column.left, first, sizes, like, odd, runs[place], question.tally))
+        return int(
+            kernels.count_exceptions(keys, rule.s, column.left, first, sizes, like, odd, runs[place], question.tally)
+        )

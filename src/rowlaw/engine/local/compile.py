@@ -25,8 +25,8 @@ FEW_ROWS = 8  # times as many rows has a table of which only few are looked at: 
 class Comparison:
     """A predicate between ``s`` and ``t`` over codes.
 
-    ``s_unknown`` and ``t_unknown`` say whether the column of ``s`` and that of ``t`` have unknown values (code -1): no comparison with
-    one is true.
+    ``s_unknown`` and ``t_unknown`` say whether the column of ``s`` and that of ``t`` have unknown values (code -1): no
+    comparison with one is true.
     """
 
     predicate: Predicate
@@ -59,7 +59,8 @@ def compare(left: np.ndarray, op: Op, right: np.ndarray | int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The rows that may be ``s`` and ``t`` before those with unknown compared values are left out; bases of equal keys are equal."""
+    """The rows that may be ``s`` and ``t`` before those with unknown compared values are left out; bases of equal keys
+    are equal."""
 
     s: np.ndarray
     t: np.ndarray
@@ -79,8 +80,8 @@ class Later:
 class Compiled:
     """A denial constraint over codes: rows that may be ``s`` and ``t``, and the comparisons between them, by class.
 
-    Rows of which a single-row predicate is false, or a compared value unknown, are on neither side. For a rule about single rows,
-    ``s`` holds the violations.
+    Rows of which a single-row predicate is false, or a compared value unknown, are on neither side. For a rule about
+    single rows, ``s`` holds the violations.
     """
 
     denial: Denial
@@ -89,7 +90,8 @@ class Compiled:
     equalities: tuple[Comparison, ...]
     inequalities: tuple[Comparison, ...]
     differences: tuple[Comparison, ...]  # the != predicates
-    # None: a piece of a rule, or a rule on other rows (dataclasses.replace leaves it out), which shares no groups beyond those rows
+    # None: a piece of a rule, or a rule on other rows (dataclasses.replace leaves it out), which shares no groups
+    # beyond those rows
     base: Base | None = field(default=None, init=False)
 
     @property
@@ -108,7 +110,8 @@ class Compiled:
 
     @staticmethod
     def deferred(later: Later, **fields: Any) -> Compiled:
-        """A rule whose rows, the same for ``s`` and ``t``, are written later: a rule that counts in shared groups never needs them.
+        """A rule whose rows, the same for ``s`` and ``t``, are written later: a rule that counts in shared groups never
+        needs them.
 
         Ten rules that compare ten columns with nulls would else write ten arrays of nearly all rows.
         """
@@ -147,7 +150,8 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The rows that may stand for one row of a rule before unknown values are left out, and the columns whose values must be known."""
+    """The rows that may stand for one row of a rule before unknown values are left out, and the columns whose values
+    must be known."""
 
     base: np.ndarray
     unknown: frozenset[str]
@@ -157,7 +161,8 @@ class _Side:
 
 @dataclass
 class Scales:
-    """Columns of a relation on the scales that rules need, each made once; a worker elsewhere makes its own, once for all its tasks."""
+    """Columns of a relation on the scales that rules need, each made once; a worker elsewhere makes its own, once for
+    all its tasks."""
 
     relation: Relation
     nulls: Nulls
@@ -165,8 +170,10 @@ class Scales:
     _aligned: dict[tuple[str, str], Compared] = field(default_factory=dict)
     _known: dict[tuple[int, frozenset[str]], np.ndarray] = field(default_factory=dict)
     _later: dict[tuple[int, frozenset[str]], Later] = field(default_factory=dict)
-    _has_value: dict[str, np.ndarray] = field(default_factory=dict)  # of columns with unknown values: for each row whether it has one
-    _places: dict[tuple[str, type, Any], tuple[int, bool]] = field(default_factory=dict)  # of literals: 1 and True are equal, but not alike
+    # of columns with unknown values: for each row whether it has one
+    _has_value: dict[str, np.ndarray] = field(default_factory=dict)
+    # of literals: 1 and True are equal, but not alike
+    _places: dict[tuple[str, type, Any], tuple[int, bool]] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _scales, (self.relation, self.nulls, self.projections is not None)
@@ -210,7 +217,8 @@ class Scales:
         return found
 
     def later(self, rows: np.ndarray, columns: frozenset[str]) -> Later | None:
-        """The same, for rows that are lasting, to be written when they are asked for; None where that is not worth it."""
+        """The same, for rows that are lasting, to be written when they are asked for; None where that is not worth
+        it."""
         if not columns or self._few(rows):
             return None
         key = id(rows), columns
@@ -269,7 +277,9 @@ class Scales:
         if isinstance(condition, OneOf | Range):
             every, parts = comparisons(op, condition)
             chosen = [self.single_row(Predicate(column, o, value), rows) for o, value in parts]
-            return reduce(partial(np.intersect1d, assume_unique=True) if every else np.union1d, chosen).astype(np.int32, copy=False)
+            return reduce(partial(np.intersect1d, assume_unique=True) if every else np.union1d, chosen).astype(
+                np.int32, copy=False
+            )
         assert isinstance(condition, Matches)
         accepted = self._matching(column.name, condition, codes)  # null has code -1: the last place
         return rows[accepted[codes] == (op == Op.EQ)]
@@ -281,7 +291,9 @@ class Scales:
         found = np.zeros(len(dictionary) + 1, bool)
         asked = np.unique(codes)
         asked = asked[asked >= 0]
-        values = dictionary.take(pa.array(asked)).to_pylist() if len(asked) < len(dictionary) else dictionary.to_pylist()
+        values = (
+            dictionary.take(pa.array(asked)).to_pylist() if len(asked) < len(dictionary) else dictionary.to_pylist()
+        )
         found[asked] = [described(value) for value in values]
         return found
 
@@ -314,8 +326,11 @@ def _scales(relation: Relation, nulls: Nulls, projected: bool) -> Scales:
     return Scales(relation, nulls, Projections(relation) if projected else None)
 
 
-def compile_rule(denial: Denial, scales: Scales, left: np.ndarray | None = None, right: np.ndarray | None = None) -> Compiled:
-    """The rule over codes, for pairs with ``s`` among the rows ``left`` and ``t`` among ``right`` (all rows if not given).
+def compile_rule(
+    denial: Denial, scales: Scales, left: np.ndarray | None = None, right: np.ndarray | None = None
+) -> Compiled:
+    """The rule over codes, for pairs with ``s`` among the rows ``left`` and ``t`` among ``right`` (all rows if not
+    given).
 
     The rule must have been bound to the relation's columns before (:func:`rowlaw.rules.bind`).
     """

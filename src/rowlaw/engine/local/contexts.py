@@ -1,7 +1,9 @@
-"""Many questions about rows that agree on the same columns: keys, functional dependencies and order compatibilities by context.
+"""Many questions about rows that agree on the same columns: keys, functional dependencies and order compatibilities by
+context.
 
-The rows that agree on a context are grouped once (a stripped partition), and all questions with that context are answered on its groups.
-Contexts form a trie, columns of most values first, so that a partition is refined from a shorter context's which has few rows left.
+The rows that agree on a context are grouped once (a stripped partition), and all questions with that context are
+answered on its groups. Contexts form a trie, columns of most values first, so that a partition is refined from a
+shorter context's which has few rows left.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ EVERY = 1 << 40  # more groups than there can be
 _NONE = np.zeros((0, 2), np.int32)
 
 
-Answer = list[np.ndarray]  # for each target pairs of rows that break it; none only if it holds. Without any target: there was no time
+# for each target pairs of rows that break it; none only if it holds. Without any target: there was no time
+Answer = list[np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,9 @@ class Contexts:
     def refine(self, partition: Partition, column: int, most: int = EVERY) -> Partition:
         """The partition cut by another column; at least ``most`` of its groups are enough."""
         codes = self.codes[column]
-        return Partition(*kernels.refine(partition.rows, partition.starts, codes, self.unknown, self._place(column), most))
+        return Partition(
+            *kernels.refine(partition.rows, partition.starts, codes, self.unknown, self._place(column), most)
+        )
 
     def _place(self, column: int) -> np.ndarray:
         """Room for a thread to work in: a counter for each code of a column."""
@@ -171,7 +176,8 @@ class Contexts:
         return own["groups"]
 
     def ask(self, questions: Sequence[Question], most: int, stop: Stop | None = None) -> list[Answer]:
-        """Up to ``most`` pairs that break each target of each question, from different groups; empty answers if it is time to stop.
+        """Up to ``most`` pairs that break each target of each question, from different groups; empty answers if it is
+        time to stop.
 
         Rows are looked at a piece at a time: what is broken is so early, most often, and then not asked again.
         """
@@ -179,7 +185,10 @@ class Contexts:
         answered: set[int] = set()
 
         def answers() -> list[Answer]:
-            return [[found[n].get(t, _NONE) for t in question.targets] if n in answered else [] for n, question in enumerate(questions)]
+            return [
+                [found[n].get(t, _NONE) for t in question.targets] if n in answered else []
+                for n, question in enumerate(questions)
+            ]
 
         for first, numbers in self._families(questions):
             for k, piece in enumerate(self._pieces(first)):
@@ -197,11 +206,14 @@ class Contexts:
         return answers()
 
     def count(self, questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
-        """For each target of each question the fewest rows without which it holds; empty answers if it is time to stop."""
+        """For each target of each question the fewest rows without which it holds; empty answers if it is time to
+        stop."""
         found: list[list[int]] = [[] for _ in questions]
         for first, numbers in self._families(questions):
             answers = {n: [0] * len(questions[n].targets) for n in numbers}
-            for number, partition, column in self._walk({n: questions[n].context for n in numbers}, self._root(first), (WHOLE, first)):
+            for number, partition, column in self._walk(
+                {n: questions[n].context for n in numbers}, self._root(first), (WHOLE, first)
+            ):
                 if stop is not None and stop():
                     return found
                 cut = self.refine(partition, column) if column >= 0 else partition
@@ -218,7 +230,8 @@ class Contexts:
         return list(families.items())
 
     def _pieces(self, first: int) -> Iterator[Partition]:
-        """The partition by a column in pieces; before them some rows of it, if its groups are large: what breaks among those is broken."""
+        """The partition by a column in pieces; before them some rows of it, if its groups are large: what breaks among
+        those is broken."""
         step = self.relation.rows // FIRST_PIECE
         if step > 1 and (first < 0 or self.has_few_values(first, FIRST_PIECE)):
             yield self.thinned(first, step)
@@ -230,7 +243,8 @@ class Contexts:
     def _walk(
         self, contexts: Mapping[int, tuple[int, ...]], root: Partition, name: tuple[int, ...]
     ) -> Iterator[tuple[int, Partition, int]]:
-        """The number and partition of each context; of a leaf its parent's, and the column that is still to be cut by (else -1).
+        """The number and partition of each context; of a leaf its parent's, and the column that is still to be cut by
+        (else -1).
 
         ``root`` is the partition by the contexts' first column, or a piece of it; ``name`` tells it from others.
         """
@@ -242,7 +256,9 @@ class Contexts:
             node.setdefault(None, []).append(number)
         yield from self._descend(trie, name, root)
 
-    def _descend(self, node: dict[Any, Any], path: tuple[int, ...], partition: Partition) -> Iterator[tuple[int, Partition, int]]:
+    def _descend(
+        self, node: dict[Any, Any], path: tuple[int, ...], partition: Partition
+    ) -> Iterator[tuple[int, Partition, int]]:
         for number in node.get(None, ()):
             yield number, partition, -1
         for column, child in node.items():
@@ -269,9 +285,15 @@ class Contexts:
         if target.left < 0:
             return len(rows) - (len(starts) - 1)
         if target.right < 0:
-            return int(kernels.removed_for_equal(rows, starts, self.codes[target.left], self.unknown, self._place(target.left)))
+            return int(
+                kernels.removed_for_equal(rows, starts, self.codes[target.left], self.unknown, self._place(target.left))
+            )
         sign = -1 if target.descending else 1
-        return int(kernels.removed_for_order(rows, starts, self.codes[target.left], self.codes[target.right], sign, self.unknown))
+        return int(
+            kernels.removed_for_order(
+                rows, starts, self.codes[target.left], self.codes[target.right], sign, self.unknown
+            )
+        )
 
     def _look(self, partition: Partition, targets: Sequence[Target], most: int) -> dict[Target, np.ndarray]:
         """Pairs that break the targets; those without any are left out."""
@@ -282,7 +304,9 @@ class Contexts:
                 pairs.append(target)
             elif target.left >= 0:
                 some = np.empty((most, 2), np.int32)
-                found[target] = some[: kernels.unequal(partition.rows, partition.starts, self.codes[target.left], self.unknown, some)]
+                found[target] = some[
+                    : kernels.unequal(partition.rows, partition.starts, self.codes[target.left], self.unknown, some)
+                ]
             else:
                 first = partition.starts[:-1][:most]
                 found[target] = np.stack((partition.rows[first], partition.rows[first + 1]), axis=1)
@@ -290,8 +314,11 @@ class Contexts:
             self._compare(partition, pairs, most, found)
         return {target: some for target, some in found.items() if len(some)}
 
-    def _compare(self, partition: Partition, targets: Sequence[Target], most: int, found: dict[Target, np.ndarray]) -> None:
-        """Order: rows are arranged once by each column that many targets have, and both directions are seen in one walk."""
+    def _compare(
+        self, partition: Partition, targets: Sequence[Target], most: int, found: dict[Target, np.ndarray]
+    ) -> None:
+        """Order: rows are arranged once by each column that many targets have, and both directions are seen in one
+        walk."""
         often = Counter(c for target in targets for c in (target.left, target.right))
         jobs: dict[int, dict[int, list[Target]]] = {}
         for target in targets:
@@ -300,14 +327,20 @@ class Contexts:
         nothing = np.zeros(0, np.int32)
         for a, others in jobs.items():
             # small groups are sorted quickly; otherwise all rows are dealt out to their groups, unless few are in one
-            dealt = len(partition.rows) * DEAL >= self.relation.rows and len(partition.rows) > SMALL_GROUP * len(partition.starts)
+            dealt = len(partition.rows) * DEAL >= self.relation.rows and len(partition.rows) > SMALL_GROUP * len(
+                partition.starts
+            )
             order = self.order(a) if dealt else nothing
-            rows = kernels.arrange(partition.rows, partition.starts, self.codes[a], order, self._groups() if dealt else nothing)
+            rows = kernels.arrange(
+                partition.rows, partition.starts, self.codes[a], order, self._groups() if dealt else nothing
+            )
             for b, asked in others.items():
                 wanted = {target.descending for target in asked}
                 against = np.empty((most if False in wanted else 0, 2), np.int32)
                 along = np.empty((most if True in wanted else 0, 2), np.int32)
-                numbers = kernels.out_of_order(rows, partition.starts, self.codes[a], self.codes[b], self.unknown, against, along)
+                numbers = kernels.out_of_order(
+                    rows, partition.starts, self.codes[a], self.codes[b], self.unknown, against, along
+                )
                 for target in asked:
                     found[target] = along[: numbers[1]] if target.descending else against[: numbers[0]]
 
@@ -331,20 +364,27 @@ class _Asking:
         return self.contexts.ask(questions, self.most, self.stop)
 
 
-def ask(engine: RowEngine, contexts: Contexts, questions: Sequence[Question], most: int, stop: Stop | None = None) -> list[Answer]:
-    """Pairs that break each target of each question, up to ``most``: in this thread if little is asked, in threads, or as one Spark job.
+def ask(
+    engine: RowEngine, contexts: Contexts, questions: Sequence[Question], most: int, stop: Stop | None = None
+) -> list[Answer]:
+    """Pairs that break each target of each question, up to ``most``: in this thread if little is asked, in threads, or
+    as one Spark job.
 
     ``stop`` is looked at now and then; answers that are not there when it is requested are empty.
     """
     return _run(engine, contexts, questions, most, stop)
 
 
-def count(engine: RowEngine, contexts: Contexts, questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+def count(
+    engine: RowEngine, contexts: Contexts, questions: Sequence[Question], stop: Stop | None = None
+) -> list[list[int]]:
     """For each target of each question the fewest rows without which it holds. ``stop``: as for :func:`ask`."""
     return _run(engine, contexts, questions, None, stop)
 
 
-def _run(engine: RowEngine, contexts: Contexts, questions: Sequence[Question], most: int | None, stop: Stop | None) -> list[Any]:
+def _run(
+    engine: RowEngine, contexts: Contexts, questions: Sequence[Question], most: int | None, stop: Stop | None
+) -> list[Any]:
     asking = _Asking(contexts, most, stop)
     seconds = SECONDS_A_ROW * engine.relation.rows * sum(len(q.context) + len(q.targets) for q in questions)
     if seconds < ALONE_SECONDS:
@@ -357,7 +397,9 @@ def _run(engine: RowEngine, contexts: Contexts, questions: Sequence[Question], m
     found: list[Any] = [[] for _ in questions]
     described = f"ask about {len(questions)} contexts"
     try:
-        answers: Sequence[Any] = workers.map(asking, [[questions[n] for n in task] for task in tasks], described, stop=stop or NEVER)
+        answers: Sequence[Any] = workers.map(
+            asking, [[questions[n] for n in task] for task in tasks], described, stop=stop or NEVER
+        )
     except Stopped as stopped:
         answers = stopped.results or [None] * len(tasks)
     for task, some in zip(tasks, answers, strict=True):

@@ -1,7 +1,7 @@
 """What work costs: the constants behind cost estimates and thresholds, each with its unit and where it was measured.
 
-Seconds are those of one core. ``python -m benchmarks.costs`` prints the estimate of each counting method beside what it takes, on the
-table Tax with a million rows.
+Seconds are those of one core. ``python -m benchmarks.costs`` prints the estimate of each counting method beside what it
+takes, on the table Tax with a million rows.
 """
 
 from __future__ import annotations
@@ -12,23 +12,33 @@ from collections.abc import Sequence
 from rowlaw.relation.groups import KEY_BITS, Sorted, span
 
 # --- thresholds: when a counting method applies ---
-CELLS = 1 << 23  # combinations of values: 32 MiB of counts, about what a last-level cache has (benchmarks/targets/check.py, phi6)
-CELLS_PER_ROW = 4  # combinations for each row beyond which sums cost more than a sort (benchmarks/targets/check.py, phi7)
-LEFT_SIDES = 1 << 20  # values of the left side of a functional dependency whose sizes fit the cache (benchmarks/targets/check.py, phi5)
-FEW_CELLS = 0.5  # combinations for each row up to which cells are as quick as exceptions (benchmarks/targets/check.py, phi5 and phi6)
-ROWS_PER_EXCEPTION = 8  # rows for each that may be an exception: sorting more of them is no gain (benchmarks/targets/check.py, phi5)
-REPEATING_ROWS = 1 << 19  # rows for which it is worth an estimate how often they repeat (benchmarks/targets/check.py, phi12)
+# combinations of values: 32 MiB of counts, about what a last-level cache has (benchmarks/targets/check.py, phi6)
+CELLS = 1 << 23
+# combinations for each row beyond which sums cost more than a sort (benchmarks/targets/check.py, phi7)
+CELLS_PER_ROW = 4
+# values of the left side of a functional dependency whose sizes fit the cache (benchmarks/targets/check.py, phi5)
+LEFT_SIDES = 1 << 20
+# combinations for each row up to which cells are as quick as exceptions (benchmarks/targets/check.py, phi5 and phi6)
+FEW_CELLS = 0.5
+# rows for each that may be an exception: sorting more of them is no gain (benchmarks/targets/check.py, phi5)
+ROWS_PER_EXCEPTION = 8
+# rows for which it is worth an estimate how often they repeat (benchmarks/targets/check.py, phi12)
+REPEATING_ROWS = 1 << 19
 REPEATING_SAMPLE = 1 << 15  # rows of that estimate: 2 ms (benchmarks/costs.py)
-REPEATED = 4  # rows for each combination of values, below which a sort of all rows is as quick (benchmarks/targets/check.py, phi12)
+# rows for each combination of values, below which a sort of all rows is as quick (benchmarks/targets/check.py, phi12)
+REPEATED = 4
 SCANNED_PAIRS = 2e7  # pairs that are compared one by one at most: a tenth of a second (benchmarks/costs.py)
 NARROW = 4_096  # values for which a tree of counts fits the first-level cache (benchmarks/targets/check.py, phi7)
-SHARED_ROWS = 0.5  # share of the rows of shared groups that a rule must need (benchmarks/targets/check.py, ten rules with nulls)
+# share of the rows of shared groups that a rule must need (benchmarks/targets/check.py, ten rules with nulls)
+SHARED_ROWS = 0.5
 
 # --- looking for counterexamples ---
-PAIRS_PER_ROW = 50  # pairs that are compared in the time in which one row is sorted and counted (benchmarks/targets/discover_dc.py)
+# pairs that are compared in the time in which one row is sorted and counted (benchmarks/targets/discover_dc.py)
+PAIRS_PER_ROW = 50
 
 # --- tasks ---
-SPLIT_SECONDS = 0.1  # seconds of a rule below which it is not cut into pieces (benchmarks/targets/check.py, inequality and non-equality)
+# seconds of a rule below which it is not cut into pieces (benchmarks/targets/check.py, inequality and non-equality)
+SPLIT_SECONDS = 0.1
 
 # --- costs, in seconds for each row unless said otherwise (benchmarks/costs.py) ---
 TAKE = 1e-9  # a row marked

@@ -1,6 +1,7 @@
 """How many pairs break a rule, and in how many each row takes part, without looking at pairs.
 
-There is a list of counting methods; the first that applies, and does not decline, counts. The last one applies to every rule about pairs.
+There is a list of counting methods; the first that applies, and does not decline, counts. The last one applies to every
+rule about pairs.
 """
 
 from __future__ import annotations
@@ -22,14 +23,22 @@ METHODS: tuple[Method, ...] = (SingleRows(), Exceptions(), Cells(), DistinctRows
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Violations of a rule: pairs in all and, if wanted, for each row of the table the pairs it takes part in; and the method used."""
+    """Violations of a rule: pairs in all and, if wanted, for each row of the table the pairs it takes part in; and the
+    method used."""
 
     pairs: int
     per_row: np.ndarray
     method: Method
 
 
-def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | None = None, methods: Sequence[Method] = METHODS) -> Count:
+def count(
+    rule: Compiled,
+    rows: int,
+    *,
+    per_row: bool = True,
+    groups: Groups | None = None,
+    methods: Sequence[Method] = METHODS,
+) -> Count:
     """Count the violations of a compiled rule in a table of ``rows`` rows by the first of the methods that can.
 
     ``groups`` are the pairs that satisfy its equalities, where the caller has them already.
@@ -38,7 +47,8 @@ def count(rule: Compiled, rows: int, *, per_row: bool = True, groups: Groups | N
 
 
 def empty_tally(rows: int) -> np.ndarray:
-    """A zero for each row. Unsigned 32 bits are enough for a result, and what leaves them on the way (terms have signs) comes back."""
+    """A zero for each row. Unsigned 32 bits are enough for a result, and what leaves them on the way (terms have signs)
+    comes back."""
     return np.zeros(rows, np.uint32)
 
 
@@ -58,6 +68,7 @@ def expected_method(question: Question, methods: Sequence[Method] = METHODS) -> 
 
 
 def settled_method(question: Question, methods: Sequence[Method] = METHODS) -> Method:
-    """The method that will count: rows are grouped if that decides, and methods that may decline are tried, for the total only."""
+    """The method that will count: rows are grouped if that decides, and methods that may decline are tried, for the
+    total only."""
     total_only = question if not len(question.tally) else Question(question.rule, question.rows, question.shared)
     return next(m for m in methods if m.applies(total_only) and not (m.may_decline and m.count(total_only) is None))

@@ -1,7 +1,8 @@
 """Listing by divide and conquer: all inequalities and differences of a rule in one stage.
 
-Near-linear in rows for a fixed number of comparisons, plus the size of the result, whichever comparisons are selective. The result is
-groups of rows, of which there are few even when there are very many pairs. Counting more than two inequalities divides in the same way.
+Near-linear in rows for a fixed number of comparisons, plus the size of the result, whichever comparisons are selective.
+The result is groups of rows, of which there are few even when there are very many pairs. Counting more than two
+inequalities divides in the same way.
 """
 
 from __future__ import annotations
@@ -24,15 +25,19 @@ WORK = 1 << 20  # rows looked at in one call, about 10 ms: how long another thre
 
 
 class Division:
-    """The pairs of some groups that satisfy comparisons, as an iterator of smaller groups, which can be shared with other threads.
+    """The pairs of some groups that satisfy comparisons, as an iterator of smaller groups, which can be shared with
+    other threads.
 
     Not safe to use from several threads at once: the thread that iterates calls :meth:`share` between two steps.
     """
 
     def __init__(self, groups: Groups, comparisons: Sequence[Comparison], batch: int = BATCH, scan: int = SCAN) -> None:
-        # coordinates a of s and b of t such that a comparison is a < b, or a != b: codes descend under a minus, and a <= b is a < b + 1
+        # coordinates a of s and b of t such that a comparison is a < b, or a != b: codes descend under a minus, and a
+        # <= b is a < b + 1
         self._s = _arena(groups.s.rows, [(c.columns.left, -1 if descending(c.op) else 1, 0) for c in comparisons])
-        self._t = _arena(groups.t.rows, [(c.columns.right, -1 if descending(c.op) else 1, int(_weak(c))) for c in comparisons])
+        self._t = _arena(
+            groups.t.rows, [(c.columns.right, -1 if descending(c.op) else 1, int(_weak(c))) for c in comparisons]
+        )
         self._s_starts, self._t_starts = groups.s.starts, groups.t.starts
         self._kinds = np.array([kernels.UNEQUAL if c.op == Op.NE else kernels.ASCENDING for c in comparisons], np.int8)
         if groups.number == 1 and comparisons:
@@ -75,7 +80,15 @@ class Division:
             return None
         node = self._stack[0]  # the oldest: the largest, most often
         other = self._copy(slice(node["s_from"], node["s_to"]), slice(node["t_from"], node["t_to"]))
-        other._stack[0] = (0, other._s_starts[-1], 0, other._t_starts[-1], node["open"], other._s_starts[-1], other._t_starts[-1])
+        other._stack[0] = (
+            0,
+            other._s_starts[-1],
+            0,
+            other._t_starts[-1],
+            node["open"],
+            other._s_starts[-1],
+            other._t_starts[-1],
+        )
         other._depth, other._group = 1, 1
         self._stack[: self._depth - 1] = self._stack[1 : self._depth].copy()
         self._depth -= 1
@@ -99,7 +112,8 @@ class Division:
 
 
 def _arena(rows: np.ndarray, coordinates: Sequence[tuple[np.ndarray, int, int]]) -> np.ndarray:
-    """An arena that begins with the rows, with as much capacity again; coordinates are codes, a factor and a summand."""
+    """An arena that begins with the rows, with as much capacity again; coordinates are codes, a factor and a
+    summand."""
     arena = np.empty((1 + len(coordinates), 2 * len(rows)), np.int32)
     arena[0, : len(rows)] = rows
     for line, (codes, factor, summand) in zip(arena[1:], coordinates, strict=True):

@@ -93,11 +93,15 @@ class LocalEngine(RowEngine):
         for s, t in self.pairs(rule):
             yield Pairs(self.relation, np.stack((s, t), axis=1))
 
-    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
+    def ask(
+        self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None
+    ) -> list[list[Pairs]]:
         answers = contexts.ask(self, self.contexts(columns), questions, limit, stop)
         return [[Pairs(self.relation, rows) for rows in answer] for answer in answers]
 
-    def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+    def fewest_removed(
+        self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None
+    ) -> list[list[int]]:
         return contexts.count(self, self.contexts(columns), questions, stop)
 
     def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
@@ -122,7 +126,11 @@ class LocalEngine(RowEngine):
         return self
 
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
-        rows = np.unique(np.linspace(0, self.rows - 1, min(limit, self.rows)).astype(np.int64)) if self.rows else np.zeros(0, np.int64)
+        rows = (
+            np.unique(np.linspace(0, self.rows - 1, min(limit, self.rows)).astype(np.int64))
+            if self.rows
+            else np.zeros(0, np.int64)
+        )
         values = self.relation.decode(rows, columns)
         return pa.table([pa.array(rows), *values.columns], names=["number", *columns])
 

@@ -1,8 +1,9 @@
-"""The plan of a rule: which method will count it and which stages will list it, found on the way that counting itself takes.
+"""The plan of a rule: which method will count it and which stages will list it, found on the way that counting itself
+takes.
 
-Tasks, tries, pieces and methods are chosen by the same functions as in counting, for the rule by itself or among others that are
-counted together with it. Where the choice depends on groups, rows are grouped; methods that may decline are tried. So the method that is
-named is the method that counts.
+Tasks, tries, pieces and methods are chosen by the same functions as in counting, for the rule by itself or among others
+that are counted together with it. Where the choice depends on groups, rows are grouped; methods that may decline are
+tried. So the method that is named is the method that counts.
 """
 
 from __future__ import annotations
@@ -41,12 +42,15 @@ class Explaining:
     methods: tuple[Method, ...] = METHODS
 
     def plan(self, rule: Rule, among: Sequence[Rule] = (), *, analyze: bool = False) -> RulePlan:
-        """The plan of a rule that is counted together with the rules ``among``; ``analyze``: counted and listed, with measured times."""
+        """The plan of a rule that is counted together with the rules ``among``; ``analyze``: counted and listed, with
+        measured times."""
         together = [rule, *(other for other in among if other != rule)]
         denials = [(i, denial) for i, other in enumerate(together) for denial in other.denials]
         compiled = [compile_rule(denial, self.scales) for _, denial in denials]
         tasks = counting_tasks(denials, compiled, self.slots, self.methods)
-        return RulePlan(tuple(self._denial(denial, compiled[n], tasks, analyze) for n, denial in enumerate(rule.denials)))
+        return RulePlan(
+            tuple(self._denial(denial, compiled[n], tasks, analyze) for n, denial in enumerate(rule.denials))
+        )
 
     def _denial(self, denial: Denial, rule: Compiled, tasks: Sequence[Task], analyze: bool) -> DenialPlan:
         return DenialPlan(str(denial), self._count(denial, tasks, analyze), self._list(rule, analyze))
@@ -97,14 +101,19 @@ class Explaining:
             return ListPlan((f"take the rows that break it, of {rows:,}",), 0.0, LISTED_PAIR, *taken)
         if not analyze:
             stages = plan(rule).stages
-            start = f"start with the rows that take part in violations, of {_sides(rule)}; what follows is planned again for those"
+            start = (
+                f"start with the rows that take part in violations, of {_sides(rule)}; what follows is "
+                "planned again for those"
+            )
             return ListPlan((start, *map(str, stages)), _stage_seconds(rule, len(stages)), LISTED_PAIR)
         tally = count(rule, rows, methods=self.methods).per_row
         involved = _involved(rule, tally)
         stages = plan(involved).stages
         start = f"start with the rows that take part in violations: {_sides(involved)}, of {_sides(rule)}"
         listed, measured = _measured(lambda: _listed(rule, tally))
-        return ListPlan((start, *map(str, stages)), _stage_seconds(involved, len(stages)), LISTED_PAIR, measured, listed)
+        return ListPlan(
+            (start, *map(str, stages)), _stage_seconds(involved, len(stages)), LISTED_PAIR, measured, listed
+        )
 
 
 def _measured(work: Callable[[], T]) -> tuple[T, float]:

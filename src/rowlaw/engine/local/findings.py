@@ -30,7 +30,8 @@ SHORT = 64 << 20  # bytes of codes: what Spark does with a smaller table is done
 
 @dataclass(frozen=True)
 class LocalFindings:
-    """The violations of some rules. ``found`` has, for each rule, the rows that take part and their counts, by position."""
+    """The violations of some rules. ``found`` has, for each rule, the rows that take part and their counts, by
+    position."""
 
     engine: RowEngine
     checked: tuple[Rule, ...]
@@ -60,10 +61,15 @@ class LocalFindings:
         none = np.zeros(0, np.int32)
         return violations_table(self._relation, none, none, columns).schema
 
-    def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(
+        self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         chosen = [rule for rule in rules if self.found[rule].pairs]
         listed = self.engine.listed(
-            [self.checked[rule] for rule in chosen], self.part, involved=[self.found[rule] for rule in chosen], limit=limit
+            [self.checked[rule] for rule in chosen],
+            self.part,
+            involved=[self.found[rule] for rule in chosen],
+            limit=limit,
         )
         left: dict[int, int | None] = dict.fromkeys(chosen, limit)
         for place, s, t in listed:
@@ -100,7 +106,11 @@ class LocalFindings:
         schema = pa.schema([("row", labels), ("rule", pa.string()), ("pairs", pa.int64())])
         tables = [schema.empty_table()]
         for id, found in zip(ids, self.found, strict=True):
-            columns = [self._relation.row_labels(found.rows), pa.repeat(pa.scalar(id), len(found.rows)), pa.array(found.per_row)]
+            columns = [
+                self._relation.row_labels(found.rows),
+                pa.repeat(pa.scalar(id), len(found.rows)),
+                pa.array(found.per_row),
+            ]
             tables.append(pa.table(columns, schema=schema))
         return frame_of(spark, _for_spark(pa.concat_tables(tables))).orderBy("pairs", ascending=False)
 
@@ -198,17 +208,23 @@ def violations_table(relation: Relation, s: np.ndarray, t: np.ndarray, columns: 
     return _for_spark(pa.table(listed))
 
 
-def _batches(relation: Relation, s: np.ndarray, t: np.ndarray, columns: Sequence[str], *, single: bool) -> Iterator[pa.RecordBatch]:
+def _batches(
+    relation: Relation, s: np.ndarray, t: np.ndarray, columns: Sequence[str], *, single: bool
+) -> Iterator[pa.RecordBatch]:
     """Some violations in record batches; a violation of a rule about single rows has no ``t_row``."""
     for start in range(0, len(s), ROWS_PER_BATCH):
-        listed = violations_table(relation, s[start : start + ROWS_PER_BATCH], t[start : start + ROWS_PER_BATCH], columns)
+        listed = violations_table(
+            relation, s[start : start + ROWS_PER_BATCH], t[start : start + ROWS_PER_BATCH], columns
+        )
         if single:
             place = listed.schema.get_field_index("t_row")
             listed = listed.set_column(place, "t_row", pa.nulls(listed.num_rows, listed.schema.field(place).type))
         yield from listed.to_batches()
 
 
-def _group_batch(relation: Relation, s: np.ndarray, s_starts: np.ndarray, t: tuple[np.ndarray, np.ndarray] | None) -> pa.RecordBatch:
+def _group_batch(
+    relation: Relation, s: np.ndarray, s_starts: np.ndarray, t: tuple[np.ndarray, np.ndarray] | None
+) -> pa.RecordBatch:
     """Groups of rows as lists of their ids; no ``t_rows`` where the rule is about single rows."""
     s_lists = pa.ListArray.from_arrays(pa.array(s_starts, pa.int32()), relation.row_labels(s))
     if t is None:

@@ -2,7 +2,8 @@
 
 FACET keeps rows in hash tables and compressed bitmaps. Here a side is sorted once by the code it is compared by, and
 "all rows above this value" is the end of an array: no union is ever formed. What remains of the bitmaps is that of
-IEJoin, which grows while a group is worked through. Plans use these algorithms only on request: dividing (``division.py``) is faster.
+IEJoin, which grows while a group is worked through. Plans use these algorithms only on request: dividing
+(``division.py``) is faster.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def _cut(arranged: Groups, a: np.ndarray, b: np.ndarray, batch: int) -> Iterator
 
 def _gathered(arranged: Groups, ranges: np.ndarray) -> Iterator[Groups]:
     if len(ranges):
-        yield Groups(Side(*kernels.gather(ranges, arranged.s.rows, 0)), Side(*kernels.gather(ranges, arranged.t.rows, 2)))
+        yield Groups(
+            Side(*kernels.gather(ranges, arranged.s.rows, 0)), Side(*kernels.gather(ranges, arranged.t.rows, 2))
+        )
 
 
 def _group_keys(side: Side, binned: np.ndarray, bins: int) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Counting by distinct rows: where rows repeat in the columns of a rule, each combination of values (a *kind* of row) is looked at
-once, and only these are sorted.
+"""Counting by distinct rows: where rows repeat in the columns of a rule, each combination of values (a *kind* of row)
+is looked at once, and only these are sorted.
 
-Unlike cells, kinds need not be few among all that are possible: large tables have columns of thousands of values, of which far fewer
-combinations occur than there are rows.
+Unlike cells, kinds need not be few among all that are possible: large tables have columns of thousands of values, of
+which far fewer combinations occur than there are rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from rowlaw.rules.model import Op
 
 @dataclass(frozen=True, slots=True)
 class DistinctRows:
-    """Two inequalities on the same columns of both rows, in a table whose rows repeat. Declines if they do not after all."""
+    """Two inequalities on the same columns of both rows, in a table whose rows repeat. Declines if they do not after
+    all."""
 
     name: ClassVar[str] = "distinct rows"
     own_groups: ClassVar[bool] = True
@@ -64,7 +65,9 @@ class DistinctRows:
         ordered, order = sort_keys(kinds[:many].copy(), bits)
         weak = (bool(c.op & Op.EQ) for c in (first, second))
         of_kind = np.empty(many, np.int64)
-        total = kernels.pairs_of_kinds(ordered, weights[order], first.columns.width, second.columns.width, *weak, of_kind)
+        total = kernels.pairs_of_kinds(
+            ordered, weights[order], first.columns.width, second.columns.width, *weak, of_kind
+        )
         if len(tally):
             each = np.empty(many, np.uint32)
             each[order] = of_kind

@@ -13,10 +13,12 @@ LISTED = 2_000_000  # violations that are listed at once, 16 bytes each; if ther
 
 
 def later_rows(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np.ndarray:
-    """Find the rows that have to go, of ``rows`` (positions, ascending): those that break a rule by themselves or with an earlier one.
+    """Find the rows that have to go, of ``rows`` (positions, ascending): those that break a rule by themselves or with
+    an earlier one.
 
-    A row that goes breaks no rule together with rows after it. The violations are counted first, and listed only if they are few: of
-    more, the first half of the rows is decided alone, and rows of the second half that clash with what stays of it go unlisted.
+    A row that goes breaks no rule together with rows after it. The violations are counted first, and listed only if
+    they are few: of more, the first half of the rows is decided alone, and rows of the second half that clash with what
+    stays of it go unlisted.
     """
     found = engine.count(rules, Part(rows, rows))
     involved = np.unique(np.concatenate([np.zeros(0, np.int32), *(one.rows for one in found)]))
@@ -31,7 +33,8 @@ def later_rows(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np
 
 
 def clashing_rows(engine: RowEngine, rows: np.ndarray, others: np.ndarray, rules: Sequence[Rule]) -> np.ndarray:
-    """Find the rows of ``rows`` that break a rule together with one of ``others``; positions, ascending, and none of them in both."""
+    """Find the rows of ``rows`` that break a rule together with one of ``others``; positions, ascending, and none of
+    them in both."""
     found = [np.zeros(0, np.int32)]
     for part in (Part(rows, others), Part(others, rows)) if len(rows) and len(others) else ():
         found += [one.rows for one in engine.count(rules, part)]
@@ -41,7 +44,9 @@ def clashing_rows(engine: RowEngine, rows: np.ndarray, others: np.ndarray, rules
 def _listed(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np.ndarray:
     clashes = [np.zeros((0, 2), np.int32)]
     for rule in rules:
-        clashes += [np.stack((np.minimum(s, t), np.maximum(s, t)), axis=1) for s, t in engine.pairs(rule, Part(rows, rows))]
+        clashes += [
+            np.stack((np.minimum(s, t), np.maximum(s, t)), axis=1) for s, t in engine.pairs(rule, Part(rows, rows))
+        ]
     pairs = np.unique(np.concatenate(clashes), axis=0)
     gone: set[int] = set()
     for first, second in pairs[np.lexsort((pairs[:, 0], pairs[:, 1]))].tolist():

@@ -1,8 +1,8 @@
 """The violations of several rules at once: rules with common equalities share groups, threads share the work.
 
-Rules are put into tries by their equalities, as for counting. A thread takes a trie, or a part of the work on a rule that another thread
-has given away because some thread was idle. What threads find waits in a queue of limited length, so memory stays bounded however slowly
-the caller reads.
+Rules are put into tries by their equalities, as for counting. A thread takes a trie, or a part of the work on a rule
+that another thread has given away because some thread was idle. What threads find waits in a queue of limited length,
+so memory stays bounded however slowly the caller reads.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ PATIENCE = 0.1  # seconds between two looks at whether the caller has gone
 Listed = tuple[int, np.ndarray, np.ndarray]  # the number of a rule, rows s and rows t of some of its violations
 
 
-def list_pairs(rules: Sequence[Compiled], *, limit: int | None = None, threads: int | None = None, batch: int = BATCH) -> Iterator[Listed]:
-    """List the violations of compiled rules, for each at most ``limit``, in batches ``(number of the rule, rows s, rows t)``.
+def list_pairs(
+    rules: Sequence[Compiled], *, limit: int | None = None, threads: int | None = None, batch: int = BATCH
+) -> Iterator[Listed]:
+    """List the violations of compiled rules, for each at most ``limit``, in batches ``(number of the rule, rows s, rows
+    t)``.
 
-    Batches of different rules are mixed, and the order of pairs changes from run to run unless there is a limit or one thread: with a limit
-    the pairs of a rule are always the same. For a rule about single rows a violation is a row twice.
-    ``threads``: by default all cores, or this thread alone if there are few rows. Closing the iterator ends the threads.
+    Batches of different rules are mixed, and the order of pairs changes from run to run unless there is a limit or one
+    thread: with a limit the pairs of a rule are always the same. For a rule about single rows a violation is a row
+    twice. ``threads``: by default all cores, or this thread alone if there are few rows. Closing the iterator ends the
+    threads.
     """
     if threads is None:
         threads = 1 if sum(len(rule.s) for rule in rules) < SMALL else cores()
@@ -80,7 +84,8 @@ class _Work:
             yield from self.jobs.popleft()()
 
     def alone_first(self, threads: int) -> Iterator[Listed]:
-        """All jobs in this thread while they are short, and what is left then in threads: starting these takes longer than short work."""
+        """All jobs in this thread while they are short, and what is left then in threads: starting these takes longer
+        than short work."""
         until = time.perf_counter() + ALONE_SECONDS
         while self.jobs:
             batches = self.jobs.popleft()()

@@ -22,8 +22,8 @@ def _no_tally() -> np.ndarray:
 class Question:
     """A rule to count in a table of ``rows`` rows, and what methods know of it by now.
 
-    ``shared`` are the pairs that satisfy its equalities, where they were grouped for several rules. ``tally`` (uint32, one for each row
-    of the table, zero; empty if not wanted) is written: the pairs that each row takes part in.
+    ``shared`` are the pairs that satisfy its equalities, where they were grouped for several rules. ``tally`` (uint32,
+    one for each row of the table, zero; empty if not wanted) is written: the pairs that each row takes part in.
     """
 
     rule: Compiled
@@ -45,7 +45,8 @@ class Question:
 
     @cached_property
     def distinct(self) -> float:
-        """About how many combinations of values the rows ``s`` have in the rule's columns, by how often two of a sample are alike."""
+        """About how many combinations of values the rows ``s`` have in the rule's columns, by how often two of a sample
+        are alike."""
         rows = self.rule.s
         places = np.unique(np.random.default_rng(0).integers(0, len(rows), REPEATING_SAMPLE))
         keys, _ = Side.whole(rows[places]).keys([c.columns.of_s for c in self.rule.comparisons])
@@ -64,7 +65,8 @@ class Question:
 
     @property
     def rows_per_group(self) -> float:
-        """Rows in the group of a row, on average: as the groups are if they are made, else if all possible groups were as large."""
+        """Rows in the group of a row, on average: as the groups are if they are made, else if all possible groups were
+        as large."""
         if self.shared is not None or "groups" in self.__dict__:
             return max(2.0, self.pairs / max(1, len(self.groups.s.rows)))
         return max(2.0, self.rule.s_size / span(1, [c.columns.of_s for c in self.rule.equalities]))
@@ -96,4 +98,5 @@ class Method(Protocol):
         """Cost estimate in seconds on one core."""
 
     def count(self, question: Question) -> int | None:
-        """The number of violations; ``question.tally`` gets those of each row. None: declined, and nothing was written."""
+        """The number of violations; ``question.tally`` gets those of each row. None: declined, and nothing was
+        written."""

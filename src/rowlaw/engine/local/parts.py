@@ -26,7 +26,8 @@ NOTHING = Found(0, np.zeros(0, np.int32), np.zeros(0, np.int64))
 
 @dataclass(frozen=True)
 class LocalParts(LocalFindings):
-    """The violations with at least one new row. ``found`` has the sums over all parts, ``pieces`` what was found in each of them."""
+    """The violations with at least one new row. ``found`` has the sums over all parts, ``pieces`` what was found in
+    each of them."""
 
     pieces: tuple[LocalFindings, ...] = ()
     new_from: int = 0  # position of the first new row
@@ -47,7 +48,9 @@ class LocalParts(LocalFindings):
         sums = [_sum([piece.found[i] for piece in pieces]) for i in range(len(rules))]
         return LocalParts(engine, tuple(rules), ALL, sums, tuple(pieces), engine.new_from)
 
-    def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(
+        self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         left: dict[int, int | None] = dict.fromkeys(rules, limit)
         for piece in self.pieces:
             for rule, batch in piece.batches(rules, columns, limit):

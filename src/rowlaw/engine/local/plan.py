@@ -1,9 +1,10 @@
 """In which order and by which algorithm a rule's predicates are refined (FACET section 6).
 
-Equalities first; three or more on single columns in the order of GreedyHLL. All inequalities and differences then go through one stage,
-divide and conquer, which begins with the two inequalities that fewest pairs of a sample satisfy together. FACET's own algorithms can be
-chosen instead: IEJoin for that pair, with the pairs that it leaves compared one by one; or hash-sort-merge, with or without bins, for one
-inequality after the other. On sorted arrays they do not win (docs/decisions/0014-listing-by-division.md).
+Equalities first; three or more on single columns in the order of GreedyHLL. All inequalities and differences then go
+through one stage, divide and conquer, which begins with the two inequalities that fewest pairs of a sample satisfy
+together. FACET's own algorithms can be chosen instead: IEJoin for that pair, with the pairs that it leaves compared one
+by one; or hash-sort-merge, with or without bins, for one inequality after the other. On sorted arrays they do not win
+(docs/decisions/0014-listing-by-division.md).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from rowlaw.relation.groups import Groups
 from rowlaw.rules.wording import counted
 
 SKETCHED = 1 << 14  # rows that say enough about which columns to begin with
-SAMPLED = 512  # rows of each side whose pairs are compared to choose the inequalities to begin with: about a millisecond
+# rows of each side whose pairs are compared to choose the inequalities to begin with: about a millisecond
+SAMPLED = 512
 
 Method = Literal["divide", "iejoin", "hsm", "bhsm"]
 METHODS: tuple[Method, ...] = ("divide", "iejoin", "hsm", "bhsm")
@@ -111,9 +113,11 @@ def plan(rule: Compiled, method: Method = "divide") -> Plan:
 
 
 def order_inequalities(rule: Compiled) -> tuple[tuple[Comparison, ...], str]:
-    """Inequalities in the order in which listing uses them, and why: first the two that fewest pairs of a sample satisfy together.
+    """Inequalities in the order in which listing uses them, and why: first the two that fewest pairs of a sample
+    satisfy together.
 
-    The sample ignores the equalities: pairs that agree on them are rare, and all of them have been found when inequalities are looked at.
+    The sample ignores the equalities: pairs that agree on them are rare, and all of them have been found when
+    inequalities are looked at.
     """
     inequalities = tuple(sorted(rule.inequalities, key=lambda c: (c.columns.width, str(c.predicate))))
     if len(inequalities) < 2:
@@ -122,11 +126,18 @@ def order_inequalities(rule: Compiled) -> tuple[tuple[Comparison, ...], str]:
         return inequalities, "two inequalities"
     s, t = (rows[:: max(1, len(rows) // SAMPLED)][:SAMPLED] for rows in (rule.s, _other_order(rule.t)))
     holds = [c.holds(s[:, None], t[None, :]) for c in inequalities]
-    together = {pair: int(np.count_nonzero(holds[pair[0]] & holds[pair[1]])) for pair in combinations(range(len(inequalities)), 2)}
+    together = {
+        pair: int(np.count_nonzero(holds[pair[0]] & holds[pair[1]]))
+        for pair in combinations(range(len(inequalities)), 2)
+    }
     first, second = min(together, key=lambda pair: together[pair])
-    rest = sorted((i for i in range(len(inequalities)) if i not in (first, second)), key=lambda i: int(np.count_nonzero(holds[i])))
+    rest = sorted(
+        (i for i in range(len(inequalities)) if i not in (first, second)), key=lambda i: int(np.count_nonzero(holds[i]))
+    )
     share = together[first, second] / max(1, holds[0].size)
-    return tuple(inequalities[i] for i in (first, second, *rest)), f"the first two hold for {share:.2%} of a sample of pairs"
+    return tuple(
+        inequalities[i] for i in (first, second, *rest)
+    ), f"the first two hold for {share:.2%} of a sample of pairs"
 
 
 def _other_order(rows: np.ndarray) -> np.ndarray:

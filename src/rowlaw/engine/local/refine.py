@@ -1,4 +1,5 @@
-"""Violations one by one, or as groups: groups of pairs flow depth-first through the stages of a plan (FACET sections 3.2 and 5)."""
+"""Violations one by one, or as groups: groups of pairs flow depth-first through the stages of a plan (FACET sections
+3.2 and 5)."""
 
 from __future__ import annotations
 
@@ -25,10 +26,12 @@ def pairs(
     steps: Plan | None = None,
     batch: int = BATCH,
 ) -> Iterator[PairBatch]:
-    """All violations of a compiled rule about pairs, or the first ``limit``, in batches; memory is bounded by the batch and the stages.
+    """All violations of a compiled rule about pairs, or the first ``limit``, in batches; memory is bounded by the batch
+    and the stages.
 
-    ``taking_part`` are the counts of :func:`rowlaw.engine.local.count.count`: rows in no violation are left out from the start.
-    ``steps``: the plan, if not the usual one. ``batch``: rows that stages hand on at a time, and pairs of a batch, about.
+    ``taking_part`` are the counts of :func:`rowlaw.engine.local.count.count`: rows in no violation are left out from
+    the start. ``steps``: the plan, if not the usual one. ``batch``: rows that stages hand on at a time, and pairs of a
+    batch, about.
     """
     if taking_part is not None:
         rule = _restricted(rule, taking_part > 0)
@@ -49,10 +52,14 @@ def _restricted(rule: Compiled, chosen: np.ndarray) -> Compiled:
     return replace(rule, s=s, t=s if rule.t is rule.s else rule.t[chosen[rule.t]])
 
 
-def groups(rule: Compiled, *, steps: Plan | None = None, batch: int = BATCH, scan: int = SCAN_FOR_GROUPS) -> Iterator[Groups]:
-    """All violations of a compiled rule about pairs as groups: each ``s`` of a group with each ``t`` of it, except a row with itself.
+def groups(
+    rule: Compiled, *, steps: Plan | None = None, batch: int = BATCH, scan: int = SCAN_FOR_GROUPS
+) -> Iterator[Groups]:
+    """All violations of a compiled rule about pairs as groups: each ``s`` of a group with each ``t`` of it, except a
+    row with itself.
 
-    No pair is in two groups. The compressed form of the violations: where a rule has very many, the rows of all groups are far fewer.
+    No pair is in two groups. The compressed form of the violations: where a rule has very many, the rows of all groups
+    are far fewer.
     """
     steps = plan(rule) if steps is None else steps
     yield from refined(Groups.whole(rule.s, rule.t), steps.stages, batch, scan)
@@ -63,7 +70,9 @@ def written(found: Iterator[Groups], batch: int = BATCH) -> Iterator[PairBatch]:
     for some in found:
         group, place = 0, 0
         while group < some.number:
-            s, t, group, place = write_pairs(some.s.rows, some.s.starts, some.t.rows, some.t.starts, group, place, batch)
+            s, t, group, place = write_pairs(
+                some.s.rows, some.s.starts, some.t.rows, some.t.starts, group, place, batch
+            )
             if len(s):
                 yield s, t
 
@@ -94,7 +103,8 @@ def refined(found: Groups, stages: Sequence[Stage], batch: int = BATCH, scan: in
 
 
 def partners(rule: Compiled, row: int) -> tuple[np.ndarray, np.ndarray]:
-    """The violations that one row takes part in: rows ``t`` that clash with it as ``s``, and rows ``s`` that clash with it as ``t``.
+    """The violations that one row takes part in: rows ``t`` that clash with it as ``s``, and rows ``s`` that clash with
+    it as ``t``.
 
     Compares the row with all others, which for one row is quicker than any plan.
     """

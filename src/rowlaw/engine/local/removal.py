@@ -1,8 +1,9 @@
 """Which rows to remove so that a rule holds: as few as possible.
 
-Rows that break a rule together are an edge of a graph, and rows to remove are a vertex cover of it. For keys and functional
-dependencies the graph falls into groups that say at once what to keep; for order compatibilities what is kept is the longest part of each
-group that ascends. For other rules the smallest cover is out of reach (the problem is NP-hard), and a greedy one bounds it from above.
+Rows that break a rule together are an edge of a graph, and rows to remove are a vertex cover of it. For keys and
+functional dependencies the graph falls into groups that say at once what to keep; for order compatibilities what is
+kept is the longest part of each group that ascends. For other rules the smallest cover is out of reach (the problem is
+NP-hard), and a greedy one bounds it from above.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class RemovedRows:
 
 
 def rows_to_remove(engine: RowEngine, rule: Rule, found: Found | None = None) -> RemovedRows:
-    """The smallest set of rows without which a rule holds, or an upper bound of it. ``found`` is what counting gave, if it is known.
+    """The smallest set of rows without which a rule holds, or an upper bound of it. ``found`` is what counting gave, if
+    it is known.
 
     >>> import pyarrow as pa
     >>> from rowlaw.relation import encode
@@ -43,8 +45,8 @@ def rows_to_remove(engine: RowEngine, rule: Rule, found: Found | None = None) ->
     >>> removal.rows.tolist(), removal.exact
     ([1], True)
 
-    ``O(n log n)`` in the rows that take part, and for the greedy bound in the violations, of which at most a million are looked at
-    one by one: while there are more, the rows in most of them go first, many at a time.
+    ``O(n log n)`` in the rows that take part, and for the greedy bound in the violations, of which at most a million
+    are looked at one by one: while there are more, the rows in most of them go first, many at a time.
     """
     found = found if found is not None else engine.count([rule])[0]
     if not found.pairs:
@@ -55,7 +57,9 @@ def rows_to_remove(engine: RowEngine, rule: Rule, found: Found | None = None) ->
         case FunctionalDependency(left, right):
             return RemovedRows(_all_but_most(engine.relation, left, right, found.rows), exact=True)
         case OrderCompatible(context, left, right, descending):
-            return RemovedRows(_not_ascending(engine.relation, context, left, right, descending, found.rows), exact=True)
+            return RemovedRows(
+                _not_ascending(engine.relation, context, left, right, descending, found.rows), exact=True
+            )
     if about_single_rows(rule):
         return RemovedRows(found.rows, exact=True)
     rows, fewest = _cover(engine, rule, found)
@@ -87,8 +91,11 @@ def _all_but_most(relation: Relation, left: tuple[str, ...], right: str, rows: n
     return rows[cells != kept[groups]]
 
 
-def _not_ascending(relation: Relation, context: tuple[str, ...], left: str, right: str, descending: bool, rows: np.ndarray) -> np.ndarray:
-    """An order compatibility is kept by rows that, sorted by one column, do not descend in the other: as many as there are."""
+def _not_ascending(
+    relation: Relation, context: tuple[str, ...], left: str, right: str, descending: bool, rows: np.ndarray
+) -> np.ndarray:
+    """An order compatibility is kept by rows that, sorted by one column, do not descend in the other: as many as there
+    are."""
     groups = group_numbers(relation, context, rows)
     first, second = relation.codes(left)[rows], relation.codes(right)[rows] * (-1 if descending else 1)
     order = np.lexsort((second, first, groups))
@@ -121,7 +128,8 @@ def _longest(values: list[int]) -> list[int]:
 
 
 def _cover(engine: RowEngine, rule: Rule, found: Found) -> tuple[np.ndarray, int]:
-    """Rows of which every violation has one, always the row in most of those left; and how many any such set has, at least.
+    """Rows of which every violation has one, always the row in most of those left; and how many any such set has, at
+    least.
 
     The bound from below is a number of violations without a row in common: each of them needs a row of its own.
     """

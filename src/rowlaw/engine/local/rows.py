@@ -54,7 +54,8 @@ class Origin(Protocol):
     """Where the rows of a relation came from, if only some of their columns were brought."""
 
     def flagged(self, broken: DataFrame, relation: Relation) -> DataFrame:
-        """The whole table, with what each row is called and the rules that it breaks; ``relation``: what was brought of it."""
+        """The whole table, with what each row is called and the rules that it breaks; ``relation``: what was brought of
+        it."""
 
 
 @dataclass(frozen=True)
@@ -80,25 +81,36 @@ class RowEngine:
     workers: Workers | None = None
     origin: Origin | None = None  # the Spark frame that the relation was brought from
     _scales: Scales = field(init=False, repr=False)
-    _shipped: list[SparkSession] = field(default_factory=list, init=False, repr=False)  # whose workers have the relation
+    # whose workers have the relation
+    _shipped: list[SparkSession] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scales", Scales(self.relation, self.nulls))
 
     @cached_property
     def _distinct(self) -> Scales:
-        return Scales(self.relation, self.nulls, Projections(self.relation) if self.relation.rows > PROJECTED_ROWS else None)
+        return Scales(
+            self.relation, self.nulls, Projections(self.relation) if self.relation.rows > PROJECTED_ROWS else None
+        )
 
     def count(
-        self, rules: Sequence[Rule], part: Part = ALL, *, per_row: bool = True, done: Done | None = None, stop: Stop = NEVER
+        self,
+        rules: Sequence[Rule],
+        part: Part = ALL,
+        *,
+        per_row: bool = True,
+        done: Done | None = None,
+        stop: Stop = NEVER,
     ) -> list[Found]:
-        """For each rule the exact number of violations and the rows that take part. Rules must be bound to the relation.
+        """For each rule the exact number of violations and the rows that take part. Rules must be bound to the
+        relation.
 
         Raises ``Stopped`` soon after ``stop`` is requested.
         """
         denials = _numbered(rules)
         compiled = finished(lambda: [compile_rule(d, self._scales, part.left, part.right) for _, d in denials], stop)
-        workers = self.workers or DriverThreads()  # counting is near-linear: sending the table to others would take longer
+        # counting is near-linear: sending the table to others would take longer
+        workers = self.workers or DriverThreads()
         if workers.session is not None:
             self.ship(workers.session)
         tasks = counting_tasks(denials, compiled, workers.slots)
@@ -125,11 +137,18 @@ class RowEngine:
         return rows, numbers.astype(np.int64)
 
     def witness(self, rules: Sequence[Rule], part: Part = ALL) -> list[Pair | None]:
-        """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it holds."""
-        return [(int(found[0, 0]), int(found[0, 1])) if len(found) else None for found in self.violating_pairs(rules, 1, part)]
+        """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it
+        holds."""
+        return [
+            (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+            for found in self.violating_pairs(rules, 1, part)
+        ]
 
-    def violating_pairs(self, rules: Sequence[Rule], most: int, part: Part = ALL, *, done: Done | None = None) -> list[np.ndarray]:
-        """For each rule up to ``most`` pairs of rows that break it, as an array of ``(s, t)``; none only if it holds."""
+    def violating_pairs(
+        self, rules: Sequence[Rule], most: int, part: Part = ALL, *, done: Done | None = None
+    ) -> list[np.ndarray]:
+        """For each rule up to ``most`` pairs of rows that break it, as an array of ``(s, t)``; none only if it
+        holds."""
         return [found for found in self.examined(rules, most, part, done=done) if found is not None]
 
     def examined(
@@ -139,7 +158,8 @@ class RowEngine:
         denials = _numbered(rules)
 
         def compiled() -> tuple[Scales, list[Compiled]]:
-            # Whether a rule is broken shows on rows that stand for all; a part of the rows has to be looked at as it is.
+            # Whether a rule is broken shows on rows that stand for all; a part of the rows has to be looked at as it
+            # is.
             scales = self._scales if part is not ALL else self._distinct
             found = []
             for _, denial in denials:
@@ -155,7 +175,9 @@ class RowEngine:
         workers = self.workers_for(sum(map(seconds, every)))
         looking = Looking(scales, part, most, stop)
         try:
-            results: Sequence[Any] = workers.map(looking, tasks, f"look for counterexamples to {len(rules)} rules", done, stop=stop)
+            results: Sequence[Any] = workers.map(
+                looking, tasks, f"look for counterexamples to {len(rules)} rules", done, stop=stop
+            )
         except Stopped as stopped:
             results = stopped.results or [None] * len(tasks)
         found = [np.zeros((0, 2), np.int32)] * len(rules)
@@ -171,8 +193,11 @@ class RowEngine:
                     found[i] = np.concatenate((found[i], more))[:most]
         return [None if i in missing and not len(pairs) else pairs for i, pairs in enumerate(found)]
 
-    def pairs(self, rule: Rule, part: Part = ALL, *, involved: Found | None = None, limit: int | None = None) -> Iterator[PairBatch]:
-        """All violations of a rule, or the first ``limit``, in batches of rows ``s`` and rows ``t``, without ever holding them all.
+    def pairs(
+        self, rule: Rule, part: Part = ALL, *, involved: Found | None = None, limit: int | None = None
+    ) -> Iterator[PairBatch]:
+        """All violations of a rule, or the first ``limit``, in batches of rows ``s`` and rows ``t``, without ever
+        holding them all.
 
         ``involved`` are the rows known to take part (from :meth:`count`): the others are left out from the start.
         """
@@ -180,9 +205,15 @@ class RowEngine:
             yield s, t
 
     def listed(
-        self, rules: Sequence[Rule], part: Part = ALL, *, involved: Sequence[Found] | None = None, limit: int | None = None
+        self,
+        rules: Sequence[Rule],
+        part: Part = ALL,
+        *,
+        involved: Sequence[Found] | None = None,
+        limit: int | None = None,
     ) -> Iterator[Listed]:
-        """The violations of several rules, for each the first ``limit``, in batches ``(index of the rule, rows s, rows t)``.
+        """The violations of several rules, for each the first ``limit``, in batches ``(index of the rule, rows s, rows
+        t)``.
 
         Rules share groups, and threads share the work. A rule of several denials may give ``limit`` violations of each.
         """
@@ -190,12 +221,17 @@ class RowEngine:
         compiled = []
         for number, denial in denials:
             rule = compile_rule(denial, self._scales, part.left, part.right)
-            compiled.append(rule if involved is None or denial.arity == 1 else among(rule, involved[number].rows, self.relation.rows))
+            compiled.append(
+                rule
+                if involved is None or denial.arity == 1
+                else among(rule, involved[number].rows, self.relation.rows)
+            )
         for place, s, t in list_pairs(compiled, limit=limit):
             yield denials[place][0], s, t
 
     def groups(self, rule: Rule, part: Part = ALL) -> Iterator[Groups]:
-        """All violations of a rule about pairs as groups: every ``s`` of a group with every ``t`` of it, except a row with itself."""
+        """All violations of a rule about pairs as groups: every ``s`` of a group with every ``t`` of it, except a row
+        with itself."""
         for denial in rule.denials:
             yield from groups(compile_rule(denial, self._scales, part.left, part.right))
 
@@ -208,10 +244,11 @@ class RowEngine:
         return found
 
     def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:
-        """The plan of a rule: the method that counts its violations and the stages that list them, with cost estimates; print it.
+        """The plan of a rule: the method that counts its violations and the stages that list them, with cost estimates;
+        print it.
 
-        ``among`` are rules that are counted together with it: they may share groups. ``analyze`` counts and lists, and gives the
-        measured times too.
+        ``among`` are rules that are counted together with it: they may share groups. ``analyze`` counts and lists, and
+        gives the measured times too.
         """
         estimate = sum(seconds(compile_rule(d, self._scales)) for _, d in _numbered([rule, *among]))
         slots = self.workers_for(estimate, on_rows=False).slots

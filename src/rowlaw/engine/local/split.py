@@ -2,7 +2,8 @@
 
 Rows that agree on an equality column stay together, so pieces are sets of its values. Pairs under an inequality are cut
 into ranges of its values: within a range the rule as it is, between a lower and a higher range the rule without that
-inequality, which holds there. A value that so many rows share that it would be a piece too large (skew) is cut by ranges.
+inequality, which holds there. A value that so many rows share that it would be a piece too large (skew) is cut by
+ranges.
 """
 
 from __future__ import annotations

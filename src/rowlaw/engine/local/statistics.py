@@ -33,7 +33,8 @@ def shared_values(left: pa.Array, right: pa.Array) -> float:
 
 @dataclass(frozen=True)
 class RelationStatistics:
-    """The statistics of a relation. Of a thousand columns there are half a million pairs: each column is looked at once."""
+    """The statistics of a relation. Of a thousand columns there are half a million pairs: each column is looked at
+    once."""
 
     relation: Relation
 
@@ -91,7 +92,9 @@ class RelationStatistics:
     def _mean(self, name: str, *, exact: bool) -> Any:
         counts, dictionary = self._counts(name), self._dictionary(name)
         if exact or pa.types.is_decimal(dictionary.type):
-            finite = [(Fraction(v), int(n)) for v, n in zip(dictionary.to_pylist(), counts, strict=True) if math.isfinite(v)]
+            finite = [
+                (Fraction(v), int(n)) for v, n in zip(dictionary.to_pylist(), counts, strict=True) if math.isfinite(v)
+            ]
             total = sum(n for _, n in finite)
             return sum((v * n for v, n in finite), Fraction(0)) / total if total else None
         numbers = dictionary.to_numpy(zero_copy_only=False).astype(np.float64)

@@ -1,13 +1,15 @@
 """Cells that are probably wrong: those that more functional dependencies contradict than confirm.
 
-The rows that agree on the left side of a dependency are a group. Where most of a group has one value on the right side, the dependency
-*contradicts* the cells that have another and *confirms* the rest; a row that is alone in its group hears nothing. So a second shop in a
-street is contradicted by ``fd (street) -> name`` but confirmed by its phone number and its owner, and a misspelt name by nobody.
+The rows that agree on the left side of a dependency are a group. Where most of a group has one value on the right side,
+the dependency *contradicts* the cells that have another and *confirms* the rest; a row that is alone in its group hears
+nothing. So a second shop in a street is contradicted by ``fd (street) -> name`` but confirmed by its phone number and
+its owner, and a misspelt name by nobody.
 
-A dependency that was learnt with exceptions may be no law at all. It has a vote if it says much more than chance: two rows of a group
-must differ on the right side much less often than two rows of the table do. That leaves out constants with exceptions, left sides that
-hardly any two rows share, and values that merely are frequent. (One minus this share is close to the measure mu of Piatetsky-Shapiro and
-Matheus, *Measuring data dependencies in large databases*, KDD workshop 1993.)
+A dependency that was learnt with exceptions may be no law at all. It has a vote if it says much more than chance: two
+rows of a group must differ on the right side much less often than two rows of the table do. That leaves out constants
+with exceptions, left sides that hardly any two rows share, and values that merely are frequent. (One minus this share
+is close to the measure mu of Piatetsky-Shapiro and Matheus, *Measuring data dependencies in large databases*, KDD
+workshop 1993.)
 """
 
 from __future__ import annotations
@@ -24,15 +26,17 @@ from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import FunctionalDependency, Nulls
 
 MOST = (3, 4)  # of a group must have one value for the others to be contradicted; benchmarks/targets/dirty.py
-# Two rows of a group may differ so often, as a share of how often two rows of the table do. If a share e of the cells is wrong, about 4e of
-# the pairs of a group differ, as each of four cells may be the wrong one: 0.2 goes with the 0.05 that is a good `error`.
+# Two rows of a group may differ so often, as a share of how often two rows of the table do. If a share e of the cells
+# is wrong, about 4e of the pairs of a group differ, as each of four cells may be the wrong one: 0.2 goes with the 0.05
+# that is a good `error`.
 CHANCE = 0.2
 ROUNDING = 1e-9  # of the sums behind that share
 
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """What one dependency says about each row's cell on its right side; ``usual`` is the code that most of the row's group has."""
+    """What one dependency says about each row's cell on its right side; ``usual`` is the code that most of the row's
+    group has."""
 
     contradicts: np.ndarray
     confirms: np.ndarray
@@ -42,9 +46,9 @@ class _Votes:
 def suspects(engine: RowEngine, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
     """Cells that more of the rules contradict than confirm, those with most votes against them first.
 
-    ``rules`` says of each whether it was learnt with exceptions, and so has to say more than chance; others are taken at their word.
-    Columns: ``row``, ``column``, ``value``, ``usual`` (what the first rule that contradicts the cell expects instead), ``against`` and
-    ``backing`` (numbers of rules). ``O(n log n)`` for each rule.
+    ``rules`` says of each whether it was learnt with exceptions, and so has to say more than chance; others are taken
+    at their word. Columns: ``row``, ``column``, ``value``, ``usual`` (what the first rule that contradicts the cell
+    expects instead), ``against`` and ``backing`` (numbers of rules). ``O(n log n)`` for each rule.
 
     >>> from rowlaw.relation import encode
     >>> from rowlaw.rules import parse
@@ -67,7 +71,8 @@ def suspects(engine: RowEngine, rules: Mapping[FunctionalDependency, bool], limi
 
 
 def _accused(relation: Relation, rules: Mapping[FunctionalDependency, bool], nulls: Nulls) -> tuple[np.ndarray, ...]:
-    """Of the column that is the right side of all the rules: rows whose cells are suspect, what is usual, and the votes."""
+    """Of the column that is the right side of all the rules: rows whose cells are suspect, what is usual, and the
+    votes."""
     against, backing = np.zeros((2, relation.rows), np.int32)
     usual = np.full(relation.rows, -1, np.int32)
     for rule, learnt in rules.items():
@@ -92,7 +97,9 @@ def _votes(relation: Relation, rule: FunctionalDependency, rows: np.ndarray, lea
     cells = np.unique(groups * (right.max(initial=0) + 1) + right, return_inverse=True)[1]
     size, same = np.bincount(groups)[groups], np.bincount(cells)[cells]
     company = size > 1
-    if not company.any() or (learnt and _differ(size[company], same[company]) > CHANCE * _differ_by_chance(right) + ROUNDING):
+    if not company.any() or (
+        learnt and _differ(size[company], same[company]) > CHANCE * _differ_by_chance(right) + ROUNDING
+    ):
         return None
     order = np.lexsort((cells, -same, groups))  # in each group the most frequent value comes first
     heads = order[np.unique(groups[order], return_index=True)[1]]
@@ -112,7 +119,9 @@ def _differ_by_chance(codes: np.ndarray) -> float:
     return 1 - float((often * (often - 1)).sum()) / (rows * (rows - 1))
 
 
-def _table(relation: Relation, names: Sequence[str], found: Sequence[tuple[np.ndarray, ...]], limit: int | None) -> pa.Table:
+def _table(
+    relation: Relation, names: Sequence[str], found: Sequence[tuple[np.ndarray, ...]], limit: int | None
+) -> pa.Table:
     if not found:
         found = [tuple(np.zeros(0, np.int64) for _ in range(5))]
     rows, columns, usual, against, backing = (np.concatenate(part) for part in zip(*found, strict=True))

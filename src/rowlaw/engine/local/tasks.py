@@ -1,7 +1,8 @@
 """How questions about rules are cut into tasks, and what a worker does with one.
 
-A task is some denials: those of a trie, which share groups, or a piece of one that is too heavy for a single task. It carries rules and the
-relation by its folder, so a worker anywhere compiles them for itself; in the driver it uses what is compiled already.
+A task is some denials: those of a trie, which share groups, or a piece of one that is too heavy for a single task. It
+carries rules and the relation by its folder, so a worker anywhere compiles them for itself; in the driver it uses what
+is compiled already.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Task:
 def counting_tasks(
     denials: Sequence[tuple[int, Denial]], compiled: Sequence[Compiled], slots: int, methods: Sequence[Method] = METHODS
 ) -> list[Task]:
-    """Tasks of about equal length, the longest first: tries as they are, single rules cut where they would be the last to end."""
+    """Tasks of about equal length, the longest first: tries as they are, single rules cut where they would be the last
+    to end."""
     expected = [_expected(rule, methods) for rule in compiled]
     estimates = [estimate for _, estimate in expected]
     limit = max(SPLIT_SECONDS, sum(estimates) / slots / 2)
@@ -75,7 +77,8 @@ def looking_tasks(denials: Sequence[tuple[int, Denial]], compiled: Sequence[Comp
 
 
 def seconds(rule: Compiled) -> float:
-    """Cost estimate of counting by the general method, on one core: no rule takes much longer, and no row is looked at to tell."""
+    """Cost estimate of counting by the general method, on one core: no rule takes much longer, and no row is looked at
+    to tell."""
     return Terms().seconds(Question(rule, 0))
 
 
@@ -87,7 +90,8 @@ def _expected(rule: Compiled, methods: Sequence[Method]) -> tuple[Method, float]
 
 
 def _worth_cutting(rule: Compiled, method: Method) -> bool:
-    """Sorting and counting groups is too quick to be cut, and two inequalities alone cost more in ranges than as a whole."""
+    """Sorting and counting groups is too quick to be cut, and two inequalities alone cost more in ranges than as a
+    whole."""
     return method.divisible and bool(rule.inequalities) and (bool(rule.equalities) or len(rule.inequalities) > 2)
 
 
@@ -119,18 +123,22 @@ class Counting(_Work):
         for number, question in self.questions(task):
             self.stop.check()
             result = answer(question, self.methods)
-            tally = result.per_row if result.pairs else result.per_row[:0]  # a page of zeros that is never read costs nothing
+            # a page of zeros that is never read costs nothing
+            tally = result.per_row if result.pairs else result.per_row[:0]
             found.append((task.denials[number][0], result.pairs, *taking_part(tally)))
         return found
 
     def questions(self, task: Task, only: Collection[int] | None = None) -> Iterator[tuple[int, Question]]:
-        """What is counted: the index of each denial in the task (or of ``only`` some) with a question for it, or one for each piece."""
+        """What is counted: the index of each denial in the task (or of ``only`` some) with a question for it, or one
+        for each piece."""
         compiled = self.compiled(task)
         if task.pieces > 1:
             for piece in split(compiled[0], task.pieces)[task.piece :: task.pieces]:
                 yield 0, self._question(piece(), None)
             return
-        for trie in build(compiled, alone=lambda number: expected_method(Question(compiled[number], 0), self.methods).own_groups):
+        for trie in build(
+            compiled, alone=lambda number: expected_method(Question(compiled[number], 0), self.methods).own_groups
+        ):
             for number, groups in trie.walk(compiled, only):
                 yield number, self._question(compiled[number], groups)
 
@@ -148,7 +156,8 @@ def taking_part(tally: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Looking(_Work):
-    """Looks for up to ``most`` counterexamples to each of a task's denials: (number of the rule, pairs), None if there was no time."""
+    """Looks for up to ``most`` counterexamples to each of a task's denials: (number of the rule, pairs), None if there
+    was no time."""
 
     most: int
     stop: Stop = NEVER

@@ -1,8 +1,9 @@
-"""Counting within groups: sorted runs and ascents for the common shapes, pairs one by one where they are few, and the general method.
+"""Counting within groups: sorted runs and ascents for the common shapes, pairs one by one where they are few, and the
+general method.
 
-``!=`` goes by inclusion and exclusion: all pairs of a group, less those that are equal. One inequality is counted along two sorted
-sides, two by dominance, more by divide and conquer. Pairs of a row with itself are counted along and taken off at the end of each term.
-Near-linear for a fixed number of predicates, also when a rule has 10^11 violations.
+``!=`` goes by inclusion and exclusion: all pairs of a group, less those that are equal. One inequality is counted along
+two sorted sides, two by dominance, more by divide and conquer. Pairs of a row with itself are counted along and taken
+off at the end of each term. Near-linear for a fixed number of predicates, also when a rule has 10^11 violations.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class SingleRows:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A functional dependency, as most rules are: groups of the left side, sorted by the right one, counted by runs of equal values."""
+    """A functional dependency, as most rules are: groups of the left side, sorted by the right one, counted by runs of
+    equal values."""
 
     name: ClassVar[str] = "runs"
     own_groups: ClassVar[bool] = False
@@ -104,7 +106,8 @@ class Ascents:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Every pair that satisfies the equalities, one by one: for three or more other comparisons where such pairs are few."""
+    """Every pair that satisfies the equalities, one by one: for three or more other comparisons where such pairs are
+    few."""
 
     name: ClassVar[str] = "scan"
     own_groups: ClassVar[bool] = False
@@ -142,7 +145,8 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The general method: a signed term for each set of differences taken as equalities, each counted under all inequalities."""
+    """The general method: a signed term for each set of differences taken as equalities, each counted under all
+    inequalities."""
 
     name: ClassVar[str] = "terms"
     own_groups: ClassVar[bool] = False
@@ -155,7 +159,11 @@ class Terms:
 
     def because(self, question: Question) -> str:
         rule = question.rule
-        inequalities = {0: "sizes of groups", 1: "one inequality along sorted sides", 2: "two inequalities by dominance"}
+        inequalities = {
+            0: "sizes of groups",
+            1: "one inequality along sorted sides",
+            2: "two inequalities by dominance",
+        }
         how = inequalities.get(len(rule.inequalities), f"{len(rule.inequalities)} inequalities by divide and conquer")
         return how + (f", {2 ** len(rule.differences)} terms of inclusion and exclusion" if rule.differences else "")
 
@@ -175,7 +183,9 @@ def _terms_seconds(question: Question) -> float:
     """Cost estimate of all terms once the groups are made."""
     rule = question.rule
     terms = 2.0 ** len(rule.differences)
-    refine = sum(costs.sort_seconds(question.sorted_rows, [c.columns.of_s], question.sorted_rows) for c in rule.differences)
+    refine = sum(
+        costs.sort_seconds(question.sorted_rows, [c.columns.of_s], question.sorted_rows) for c in rule.differences
+    )
     refine += len(rule.differences) * question.sorted_rows * costs.GROUP
     return terms * _term_seconds(question) + (terms - 1) * refine / max(1, len(rule.differences))
 
@@ -191,7 +201,9 @@ def _term_seconds(question: Question) -> float:
     if rule.reflexive and m == 2:
         return cases * _ascents_seconds(question, rule.inequalities)
     widths = sorted(c.columns.width for c in rule.inequalities)
-    sort = costs.sort_seconds(question.sorted_rows, [max((c.columns.of_s for c in rule.inequalities), key=lambda c: c.width)])
+    sort = costs.sort_seconds(
+        question.sorted_rows, [max((c.columns.of_s for c in rule.inequalities), key=lambda c: c.width)]
+    )
     if m == 1:
         return sort + both * costs.WALK
     halvings = costs.halvings(2 * question.rows_per_group)
@@ -204,7 +216,11 @@ def _ascents_seconds(question: Question, inequalities: Sequence[Comparison]) -> 
     first, second = _wide_first(inequalities)
     n, rows_per_group = question.rule.s_size, question.rows_per_group
     narrow = second.columns.width <= min(costs.NARROW, rows_per_group)
-    each = costs.ASCENT_TREE * costs.halvings(second.columns.width) if narrow else costs.ASCENT_MERGE * costs.halvings(rows_per_group)
+    each = (
+        costs.ASCENT_TREE * costs.halvings(second.columns.width)
+        if narrow
+        else costs.ASCENT_MERGE * costs.halvings(rows_per_group)
+    )
     return _layout_seconds(question, _against(first, second)) + n * each
 
 
@@ -215,7 +231,8 @@ def _layout_seconds(question: Question, columns: Sequence[Sorted]) -> float:
 
 
 def _laid_out(question: Question, columns: Sequence[Sorted]) -> tuple[Side, np.ndarray]:
-    """The rows that agree on the rule's equalities, in groups laid out by the columns: from groups that are there, else in one sort."""
+    """The rows that agree on the rule's equalities, in groups laid out by the columns: from groups that are there, else
+    in one sort."""
     if question.shared is not None:
         return question.shared.s.laid_out(columns)
     rule = question.rule
@@ -278,7 +295,11 @@ class _Term:
         a, b = zip(*(coordinates(c, s.rows, t.rows) for c in ordered), strict=True)
         if len(ordered) == 1:
             return int(kernels.count_below(s.rows, s.starts, t.rows, t.starts, a[0], b[0], self.sign, self.per_row))
-        return int(dominance.count_dominated(s.rows, s.starts, t.rows, t.starts, np.stack(a), np.stack(b), self.sign, self.per_row))
+        return int(
+            dominance.count_dominated(
+                s.rows, s.starts, t.rows, t.starts, np.stack(a), np.stack(b), self.sign, self.per_row
+            )
+        )
 
     def _with_itself(self, groups: Groups, inequalities: Sequence[Comparison]) -> int:
         """Rows that were counted as a pair with themselves; takes them off the per-row counts."""
@@ -293,7 +314,8 @@ class _Term:
 
 
 def strict_cases(inequalities: Sequence[Comparison]) -> list[tuple[list[Compared], list[Comparison]]]:
-    """Weak inequalities as disjoint cases: ``<=`` is ``=`` or ``<``. Each case is columns that agree and strict inequalities."""
+    """Weak inequalities as disjoint cases: ``<=`` is ``=`` or ``<``. Each case is columns that agree and strict
+    inequalities."""
     cases: list[tuple[list[Compared], list[Comparison]]] = [([], [])]
     for c in inequalities:
         strict = Comparison(c.predicate, c.columns, Op(c.op & ~Op.EQ))

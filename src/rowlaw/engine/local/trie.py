@@ -1,9 +1,9 @@
 """Rules that share equalities share the work of grouping by them (FACET section 4).
 
-Each rule's equalities are put in the order of its plan, cheap ones first, so that rules with a common beginning meet in a trie; a
-node's groups are refined from its parent's and used by every rule that ends there. Rows with an unknown value in an equality are left
-out where the trie groups by it, rows with an unknown value elsewhere are left out at the end, rule by rule: so they do not keep rules
-from sharing.
+Each rule's equalities are put in the order of its plan, cheap ones first, so that rules with a common beginning meet in
+a trie; a node's groups are refined from its parent's and used by every rule that ends there. Rows with an unknown value
+in an equality are left out where the trie groups by it, rows with an unknown value elsewhere are left out at the end,
+rule by rule: so they do not keep rules from sharing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from rowlaw.rules.model import Predicate
 
 @dataclass
 class Node:
-    """Pairs that satisfy the equalities on the way here; ``rules`` are the numbers of the rules that have just these."""
+    """Pairs that satisfy the equalities on the way here; ``rules`` are the numbers of the rules that have just
+    these."""
 
     equalities: list[Comparison] = field(default_factory=list)
     rules: list[int] = field(default_factory=list)
@@ -39,7 +40,8 @@ class Node:
 class Trie:
     """Rules that share groups, or one rule by itself.
 
-    ``base`` are the rows to group where the rules have not all the same rows, since different values are unknown to them.
+    ``base`` are the rows to group where the rules have not all the same rows, since different values are unknown to
+    them.
     """
 
     root: Node
@@ -50,8 +52,11 @@ class Trie:
         """Whether groups are made here for more than one rule."""
         return len(self.root.rules) > 1 or bool(self.root.children)
 
-    def walk(self, rules: Sequence[Compiled], only: Collection[int] | None = None) -> Iterator[tuple[int, Groups | None]]:
-        """The rules of the trie (or ``only`` some of them), each with the pairs that satisfy its equalities, None if it shares no groups.
+    def walk(
+        self, rules: Sequence[Compiled], only: Collection[int] | None = None
+    ) -> Iterator[tuple[int, Groups | None]]:
+        """The rules of the trie (or ``only`` some of them), each with the pairs that satisfy its equalities, None if it
+        shares no groups.
 
         ``rules`` are those that the trie was built from.
         """
@@ -61,7 +66,9 @@ class Trie:
         elif only is None or self.root.rules[0] in only:
             yield self.root.rules[0], None
 
-    def _walk(self, node: Node, groups: Groups, rules: Sequence[Compiled], only: Collection[int] | None) -> Iterator[tuple[int, Groups]]:
+    def _walk(
+        self, node: Node, groups: Groups, rules: Sequence[Compiled], only: Collection[int] | None
+    ) -> Iterator[tuple[int, Groups]]:
         if only is not None and not any(number in only for number in node.all_rules()):
             return
         if node.equalities:
@@ -78,8 +85,9 @@ class Trie:
 def build(rules: Sequence[Compiled], alone: Callable[[int], bool] | None = None) -> list[Trie]:
     """The tries of some rules: independent of each other, so each may run on its own.
 
-    Rules share a trie only if the same rows may stand for ``s`` and ``t``, unknown values aside. A rule without equalities, or one that
-    is better off ``alone`` (asked by its number) or has no rule to share with, is a trie by itself: visitors order its equalities.
+    Rules share a trie only if the same rows may stand for ``s`` and ``t``, unknown values aside. A rule without
+    equalities, or one that is better off ``alone`` (asked by its number) or has no rule to share with, is a trie by
+    itself: visitors order its equalities.
     """
     sharing: dict[Hashable, list[int]] = {}
     single: list[int] = []
@@ -150,7 +158,9 @@ def known_in(groups: Groups, comparisons: Sequence[Comparison]) -> Groups:
     if groups.reflexive and s_codes.keys() == t_codes.keys():
         side = Side(*kernels.kept_reflexive(s.rows, s.starts, s_keep))
         return Groups(side, side)
-    s_rows, s_starts, t_rows, t_starts = kernels.kept_sides(s.rows, s.starts, s_keep, t.rows, t.starts, _known(t, t_codes.values()))
+    s_rows, s_starts, t_rows, t_starts = kernels.kept_sides(
+        s.rows, s.starts, s_keep, t.rows, t.starts, _known(t, t_codes.values())
+    )
     return Groups(Side(s_rows, s_starts), Side(t_rows, t_starts))
 
 

@@ -1,9 +1,11 @@
-"""Counting where each row stands for several equal ones: distinct rows and their weights, as a fold of a table gives them.
+"""Counting where each row stands for several equal ones: distinct rows and their weights, as a fold of a table gives
+them.
 
-Rules that compare the same columns of both rows with at most two inequalities are counted by one pass over the sorted rows for each term of
-inclusion and exclusion (``!=`` is all pairs less the equal ones). For all other rules the weights are taken apart into powers of two: with
-``w = 4 + 1`` a row belongs to the classes 4 and 1, and the violations between the class ``2^a`` of rows ``s`` and the class ``2^b`` of rows
-``t`` count ``2^(a+b)`` times. So every counting method serves, and none needs to know of weights.
+Rules that compare the same columns of both rows with at most two inequalities are counted by one pass over the sorted
+rows for each term of inclusion and exclusion (``!=`` is all pairs less the equal ones). For all other rules the weights
+are taken apart into powers of two: with ``w = 4 + 1`` a row belongs to the classes 4 and 1, and the violations between
+the class ``2^a`` of rows ``s`` and the class ``2^b`` of rows ``t`` count ``2^(a+b)`` times. So every counting method
+serves, and none needs to know of weights.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ class WeightedCount(NamedTuple):
 def count_weighted(engine: RowEngine, denial: Denial, weights: np.ndarray) -> WeightedCount:
     """Count the violations of a denial about pairs of rows.
 
-    ``weights`` (int64, positive) says for each row of the engine's relation how many equal rows it stands for. ``O(k log k)`` for ``k``
-    distinct rows where :func:`sorts` is true, else ``O(k log^2 w)`` row visits for weights up to ``w``.
+    ``weights`` (int64, positive) says for each row of the engine's relation how many equal rows it stands for. ``O(k
+    log k)`` for ``k`` distinct rows where :func:`sorts` is true, else ``O(k log^2 w)`` row visits for weights up to
+    ``w``.
 
     >>> import pyarrow as pa
     >>> from rowlaw.relation.memory import MemoryRelation
@@ -59,7 +62,8 @@ def sorts(denial: Denial) -> bool:
 
 
 def _pairs_of_rows(engine: RowEngine, denial: Denial, weights: np.ndarray) -> np.ndarray | None:
-    """For each distinct row (int64) the violations that a row like it takes part in; None if the keys to sort have too many bits."""
+    """For each distinct row (int64) the violations that a row like it takes part in; None if the keys to sort have too
+    many bits."""
     relation = engine.relation
     known = np.ones(relation.rows, bool)
     if engine.nulls == "unknown":
@@ -108,7 +112,8 @@ def _in_groups(
 
 
 def combinations(relation: Relation, columns: Sequence[str], rows: np.ndarray) -> np.ndarray:
-    """Number the combinations of values that rows have in some columns (int64, from 0, in the order of the values); null is a value."""
+    """Number the combinations of values that rows have in some columns (int64, from 0, in the order of the values);
+    null is a value."""
     numbers = np.zeros(len(rows), np.int64)
     for name in columns:
         codes = relation.codes(name)[rows].astype(np.int64) + 1
@@ -117,7 +122,10 @@ def combinations(relation: Relation, columns: Sequence[str], rows: np.ndarray) -
 
 
 def _by_classes(engine: RowEngine, denial: Denial, weights: np.ndarray) -> WeightedCount:
-    classes = [np.flatnonzero(weights >> bit & 1).astype(np.int32) for bit in range(int(weights.max()).bit_length() if len(weights) else 0)]
+    classes = [
+        np.flatnonzero(weights >> bit & 1).astype(np.int32)
+        for bit in range(int(weights.max()).bit_length() if len(weights) else 0)
+    ]
     pairs = 0
     for i, s_rows in enumerate(classes):
         for j, t_rows in enumerate(classes):

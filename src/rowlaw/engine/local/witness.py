@@ -1,8 +1,8 @@
 """Whether a rule is broken, and by which pairs: what discovery asks, many times.
 
 The shapes that functional and order dependencies and most denial constraints have are answered by one walk over groups;
-others by looking at every pair where groups are small, else by counting and then looking among the rows that take part. Either way
-the answer stops at the number of pairs asked for, and "none" is a proof.
+others by looking at every pair where groups are small, else by counting and then looking among the rows that take part.
+Either way the answer stops at the number of pairs asked for, and "none" is a proof.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from rowlaw.relation.groups import Groups, Sorted
 from rowlaw.rules.model import Op
 
 
-def counterexamples(rule: Compiled, rows: int, most: int, groups: Groups | None = None, pairs_per_row: float = PAIRS_PER_ROW) -> np.ndarray:
+def counterexamples(
+    rule: Compiled, rows: int, most: int, groups: Groups | None = None, pairs_per_row: float = PAIRS_PER_ROW
+) -> np.ndarray:
     """Up to ``most`` pairs that break the rule, from different groups where there are several; none only if it holds.
 
-    For a rule about single rows a pair is a row twice.
-    ``groups`` are the pairs that satisfy its equalities, where the caller has them already. Every pair is looked at where there
-    are at most ``pairs_per_row`` for each row.
+    For a rule about single rows a pair is a row twice. ``groups`` are the pairs that satisfy its equalities, where the
+    caller has them already. Every pair is looked at where there are at most ``pairs_per_row`` for each row.
     """
     if rule.denial.arity == 1:
         return np.stack((rule.s[:most], rule.s[:most]), axis=1)
@@ -56,8 +57,14 @@ def counterexamples(rule: Compiled, rows: int, most: int, groups: Groups | None 
 
 def _scan(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.ndarray:
     s, t = groups.s, groups.t
-    left = np.stack([c.columns.left[s.rows] for c in comparisons]) if comparisons else np.zeros((0, len(s.rows)), np.int32)
-    right = np.stack([c.columns.right[t.rows] for c in comparisons]) if comparisons else np.zeros((0, len(t.rows)), np.int32)
+    left = (
+        np.stack([c.columns.left[s.rows] for c in comparisons]) if comparisons else np.zeros((0, len(s.rows)), np.int32)
+    )
+    right = (
+        np.stack([c.columns.right[t.rows] for c in comparisons])
+        if comparisons
+        else np.zeros((0, len(t.rows)), np.int32)
+    )
     masks = np.array([int(c.op) for c in comparisons], np.int64)
     found = np.empty((most, 2), np.int32)
     per_group = max(1, most // groups.number)
@@ -93,6 +100,8 @@ def _strict(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.
         return found[:, ::-1] if c.op == Op.GT else found
     first_column, second = (c.columns for c in comparisons)
     x_down, y_down = (c.op == Op.GT for c in comparisons)
-    side = side.arranged([Sorted(first_column.left, first_column.width, x_down), Sorted(second.left, second.width, not y_down)])
+    side = side.arranged(
+        [Sorted(first_column.left, first_column.width, x_down), Sorted(second.left, second.width, not y_down)]
+    )
     values = second.left[side.rows]
     return found[: kernels.ascents(side.rows, side.starts, -values if y_down else values, found)]

@@ -38,7 +38,9 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
         arrow_type = table.arrow_types[table.own_name(p.left.name)]
         if pa.types.is_timestamp(arrow_type) and isinstance(p.right, Column):
             # of different types, perhaps: a Python worker would see instants in the time zone of its machine
-            left, right = (expressions.micros(frame[c.name], table.arrow_types[table.own_name(c.name)]) for c in (p.left, p.right))
+            left, right = (
+                expressions.micros(frame[c.name], table.arrow_types[table.own_name(c.name)]) for c in (p.left, p.right)
+            )
             found = found & expressions.holds(p, left, right, table.nulls)
             continue
         if not in_spark(table, [p]):
@@ -71,7 +73,8 @@ def total(column: SparkColumn, rows: int) -> SparkColumn:
 
 
 def groups(table: SparkTable, frame: DataFrame, shape: Shape) -> DataFrame:
-    """The groups of a key or functional dependency that break it, with what their rows need: its columns, ``n`` and ``cell``.
+    """The groups of a key or functional dependency that break it, with what their rows need: its columns, ``n`` and
+    ``cell``.
 
     ``n``: rows of the group; ``cell``: of these the ones that also agree on the right side (0 for a key).
     """
@@ -103,7 +106,8 @@ def simple(shape: Shape) -> bool:
 
 
 def count_simple(table: SparkTable, frame: DataFrame, shape: Shape) -> DataFrame:
-    """One row with the violations (``pairs``) and the rows that take part (``rows``) of a key or a functional dependency."""
+    """One row with the violations (``pairs``) and the rows that take part (``rows``) of a key or a functional
+    dependency."""
     from pyspark.sql import functions as f
 
     known = table.known(frame, shape.columns)
@@ -118,17 +122,25 @@ def count_alike(sizes: DataFrame, rows: int) -> DataFrame:
     from pyspark.sql import functions as f
 
     n = exact(f.col("size"), rows)
-    return sizes.agg(total(n * (n - 1), rows).alias("pairs"), f.sum(f.when(f.col("size") > 1, f.col("size"))).alias("rows"))
+    return sizes.agg(
+        total(n * (n - 1), rows).alias("pairs"), f.sum(f.when(f.col("size") > 1, f.col("size"))).alias("rows")
+    )
 
 
 def count_different(sizes: DataFrame, left: Sequence[str], rows: int) -> DataFrame:
-    """The pairs of rows that agree on ``left`` and are in different groups of these sizes, and the rows that have partners."""
+    """The pairs of rows that agree on ``left`` and are in different groups of these sizes, and the rows that have
+    partners."""
     from pyspark.sql import functions as f
 
     n = exact(f.col("size"), rows)
-    whole = sizes.groupBy(*left).agg(f.sum("size").alias("size"), total(n * n, rows).alias("squares"), f.count(f.lit(1)).alias("values"))
+    whole = sizes.groupBy(*left).agg(
+        f.sum("size").alias("size"), total(n * n, rows).alias("squares"), f.count(f.lit(1)).alias("values")
+    )
     n = exact(f.col("size"), rows)
-    return whole.agg(total(n * n - f.col("squares"), rows).alias("pairs"), f.sum(f.when(f.col("values") > 1, f.col("size"))).alias("rows"))
+    return whole.agg(
+        total(n * n - f.col("squares"), rows).alias("pairs"),
+        f.sum(f.when(f.col("values") > 1, f.col("size"))).alias("rows"),
+    )
 
 
 def count_products(table: SparkTable, frame: DataFrame, shape: Shape, scope: Scope = ()) -> DataFrame:

@@ -1,8 +1,9 @@
 """A Spark table of which some columns were brought to this process: its other columns, and which row is which.
 
-Rows without an id go by their position among the rows that were brought. Spark may give the rows of a frame in another order whenever it
-computes them, so positions are found again by value: of the rows that are equal in all columns that were brought, the k-th one that was
-brought and the k-th one of the table are the same. Rules see no other columns, so such rows break the same rules.
+Rows without an id go by their position among the rows that were brought. Spark may give the rows of a frame in another
+order whenever it computes them, so positions are found again by value: of the rows that are equal in all columns that
+were brought, the k-th one that was brought and the k-th one of the table are the same. Rules see no other columns, so
+such rows break the same rules.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class BroughtTable:
         return found.rename_columns(list(self.columns))
 
     def flagged(self, broken: DataFrame, relation: Relation) -> DataFrame:
-        """The whole table, with what each row is called and the rules that it breaks. ``broken``: ``row`` and ``rule``."""
+        """The whole table, with what each row is called and the rules that it breaks. ``broken``: ``row`` and
+        ``rule``."""
         return self.table.flagged(broken, None if self.table.row_id else self._numbered(relation))
 
     def _numbered(self, relation: Relation) -> DataFrame:
@@ -52,7 +54,10 @@ class BroughtTable:
         table = self.table
         with job(table.session, "keep the rows"):
             kept = table.keeper.keep(table.by_position.withColumn(NUMBER, f.monotonically_increasing_id()))
-        values = [expressions.plain(kept[f"x{table.own_columns.index(name)}"], table.arrow_types[name]) for name in self.columns]
+        values = [
+            expressions.plain(kept[f"x{table.own_columns.index(name)}"], table.arrow_types[name])
+            for name in self.columns
+        ]
         turn = (f.row_number().over(Window.partitionBy(*values).orderBy(NUMBER)) - 1).cast("bigint")
         mine = kept.select("*", *(value.alias(f"v{i}") for i, value in enumerate(values)), turn.alias(TURN))
         brought = relation.decode(None, self.columns).rename_columns([f"b{i}" for i in range(len(values))])

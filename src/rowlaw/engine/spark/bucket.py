@@ -1,10 +1,10 @@
 """Counting inequalities without an equality, or inside a group that is too large for a task: *bucket*.
 
-Each compared column is cut into ranges of values, the buckets; equal values share a bucket. Two rows that satisfy all inequalities either
-differ in the bucket of every compared column: then the buckets decide, and all such pairs are counted from the histogram of bucket
-vectors. Or they share the bucket of some column: let j be the first such column. Rows are partitioned by their bucket of column j, and
-inside a partition columns before j are compared by bucket, strictly, and the others by value. So each pair is counted once, and
-k inequalities need k passes of linear shuffle.
+Each compared column is cut into ranges of values, the buckets; equal values share a bucket. Two rows that satisfy all
+inequalities either differ in the bucket of every compared column: then the buckets decide, and all such pairs are
+counted from the histogram of bucket vectors. Or they share the bucket of some column: let j be the first such column.
+Rows are partitioned by their bucket of column j, and inside a partition columns before j are compared by bucket,
+strictly, and the others by value. So each pair is counted once, and k inequalities need k passes of linear shuffle.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ SAFE_PAIRS = 1 << 62  # sums of products below this fit 64 bits
 
 @dataclass(frozen=True)
 class Buckets:
-    """A shape with inequalities and without differences, among all rows or among those of a scope: then its groups are few and large."""
+    """A shape with inequalities and without differences, among all rows or among those of a scope: then its groups are
+    few and large."""
 
     view: View
     shape: Shape
@@ -90,7 +91,11 @@ class Buckets:
             group = hashed([meeting_value(table, rows, p, row) for p in self.shape.equal])
             vector = [self.bucket(rows, i, row) for i in range(k)]
             for j in range(k):
-                fields = [f.lit(j).alias(PART), f.lit(role).cast("int").alias(ROLE), hashed([group, f.lit(j), vector[j]]).alias(KEY)]
+                fields = [
+                    f.lit(j).alias(PART),
+                    f.lit(role).cast("int").alias(ROLE),
+                    hashed([group, f.lit(j), vector[j]]).alias(KEY),
+                ]
                 copy = f.struct(*fields, *(vector[i].alias(f"b{i}") for i in range(k)))
                 copies.append(f.when(may_be(table, rows, self.shape, row, self.scope), copy))
         sent = spread(rows, copies, used, [PART, ROLE, KEY, *(f"b{i}" for i in range(k))])
@@ -98,7 +103,8 @@ class Buckets:
         return sent.repartition(tasks, KEY).drop(KEY)
 
     def items(self, number: int) -> tuple[Item, ...]:
-        """What the tasks count: for each inequality j the pairs that share its bucket and no bucket of those before it."""
+        """What the tasks count: for each inequality j the pairs that share its bucket and no bucket of those before
+        it."""
         found = []
         for j in range(len(self.shape.inequalities)):
             before = [between_rows(f"b{i}", _strict(self.shape.inequalities[i].op)) for i in range(j)]
@@ -107,7 +113,8 @@ class Buckets:
         return tuple(found)
 
     def decided(self, histograms: Sequence[DataFrame]) -> int:
-        """The pairs that differ in the bucket of every compared column, in the right direction: counted by the driver from histograms."""
+        """The pairs that differ in the bucket of every compared column, in the right direction: counted by the driver
+        from histograms."""
         s = self._cells(histograms[0])
         t = s if len(histograms) == 1 else self._cells(histograms[1])
         return sum(_ascending(s[g], t[g], self._down) for g in s if g in t)

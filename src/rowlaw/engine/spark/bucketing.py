@@ -36,7 +36,11 @@ class BucketPlan:
     )
 
     def applies(self, view: View, shape: Shape, scope: Scope) -> bool:  # noqa: ARG002 - groups of any size are cut
-        return bool(shape.inequalities) and not shape.differences and (not shape.equal or any(within.inside for within in scope))
+        return (
+            bool(shape.inequalities)
+            and not shape.differences
+            and (not shape.equal or any(within.inside for within in scope))
+        )
 
     def in_two_roles(self, shape: Shape) -> bool:
         return not shape.reflexive
@@ -61,7 +65,9 @@ class BucketPlan:
         table = view.table
         for row, cells in zip(("s", "t"), buckets.tables(buckets.histograms(rows)), strict=True):
             filters = part.shape.s_filters if row == "s" else part.shape.t_filters
-            side = rows.where(may_be(table, rows, part.shape, row, part.scope) & aggregate.true_of_row(table, rows, filters))
+            side = rows.where(
+                may_be(table, rows, part.shape, row, part.scope) & aggregate.true_of_row(table, rows, filters)
+            )
             looked_up = _cell_frame(view, side, cells, buckets, row)
             if looked_up is not None:
                 frames.append(looked_up)
@@ -78,12 +84,19 @@ def _far(buckets: Buckets, rows: DataFrame, part: AnyPart) -> list[Counted]:
     return [Counted(part.rule, part.sign * buckets.decided(buckets.histograms(rows)), None)]
 
 
-def _cell_frame(view: View, side: DataFrame, cells: dict[tuple[Any, ...], np.ndarray], buckets: Buckets, row: str) -> DataFrame | None:
+def _cell_frame(
+    view: View, side: DataFrame, cells: dict[tuple[Any, ...], np.ndarray], buckets: Buckets, row: str
+) -> DataFrame | None:
     """The rows of a role with the count of their partners that buckets alone decide."""
     from pyspark.sql import functions as f
 
     shape = buckets.shape
-    listed = [(group, vector, int(count)) for group, array in cells.items() for vector, count in np.ndenumerate(array) if count]
+    listed = [
+        (group, vector, int(count))
+        for group, array in cells.items()
+        for vector, count in np.ndenumerate(array)
+        if count
+    ]
     if not listed:
         return None
     values = [meeting_value(view.table, side, p, row).alias(f"v{i}") for i, p in enumerate(shape.equal)]

@@ -27,7 +27,8 @@ JOBS_AT_ONCE = 3  # jobs that run side by side: one leaves cores idle at its end
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts parts. ``rows``: the frame that they are counted in, with all columns. Raises ``Stopped`` soon after ``stop`` is requested."""
+    """Counts parts. ``rows``: the frame that they are counted in, with all columns. Raises ``Stopped`` soon after
+    ``stop`` is requested."""
 
     view: View
     rows: DataFrame

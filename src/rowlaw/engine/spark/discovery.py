@@ -1,7 +1,8 @@
 """What discovery asks, answered on a Spark table that no process holds: :class:`SparkDiscoveryEngine`.
 
-Evidence comes from a sample of rows. Candidates are validated on all rows: those that share a column among their equalities are looked at
-in one job, in partitions by that column; the others are counted, and pairs are looked for where the count says that there are some.
+Evidence comes from a sample of rows. Candidates are validated on all rows: those that share a column among their
+equalities are looked at in one job, in partitions by that column; the others are counted, and pairs are looked for
+where the count says that there are some.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ FROM_A_TASK = 4  # pairs of a rule that one task gives: a counterexample refutes
 
 @dataclass(frozen=True)
 class SparkDiscoveryEngine(SparkEngine):
-    """A SparkEngine with what discovery needs: a sample, statistics and counterexamples with the values of both rows."""
+    """A SparkEngine with what discovery needs: a sample, statistics and counterexamples with the values of both
+    rows."""
 
     seed: int = 0
     _samples: list[MemoryRelation] = field(default_factory=list, init=False, repr=False)
@@ -82,7 +84,12 @@ class SparkDiscoveryEngine(SparkEngine):
         counts = plain.groupBy(*flags).count().select("*", f.least("count", f.lit(ENOUGH)).alias("enough")).collect()
         patterns = np.array([row[: len(names)] for row in counts], bool).reshape(-1, len(names))
         most_known = np.argsort(-patterns.sum(axis=1), kind="stable")
-        return KnownRows(self.rows, tuple(names), patterns[most_known], np.array([row["enough"] for row in counts], np.int64)[most_known])
+        return KnownRows(
+            self.rows,
+            tuple(names),
+            patterns[most_known],
+            np.array([row["enough"] for row in counts], np.int64)[most_known],
+        )
 
     def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:  # noqa: ARG002 - work on the sample is done here
         return DriverThreads()
@@ -92,7 +99,10 @@ class SparkDiscoveryEngine(SparkEngine):
 
     def all_violations(self, rule: Rule) -> Iterator[Pairs]:
         raise RowlawError(
-            "BAD_OPTION", option="strategy", value="hydra", problem=f"all violations of {rule} may be too many: use auto on Spark"
+            "BAD_OPTION",
+            option="strategy",
+            value="hydra",
+            problem=f"all violations of {rule} may be too many: use auto on Spark",
         )
 
     def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
@@ -106,7 +116,9 @@ class SparkDiscoveryEngine(SparkEngine):
         none = self._no_pairs
         return [found.get(number, none) for number in range(len(rules))]
 
-    def ask(self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None) -> list[list[Pairs]]:
+    def ask(
+        self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None
+    ) -> list[list[Pairs]]:
         safe = tuple(self.table.names[name] for name in columns)
         firsts = np.cumsum([0, *(len(question.targets) for question in questions)]).tolist()
         numbered = list(zip(firsts, questions, strict=False))
@@ -119,15 +131,23 @@ class SparkDiscoveryEngine(SparkEngine):
                     items = [item for place in places for item in _as_items(*numbered[place], safe)]
                     found |= self._look(items, limit, stop or NEVER)
                 else:
-                    task = AskTask(tuple(numbered[place] for place in places), safe, self.nulls, self._columns, FROM_A_TASK)
-                    found |= self._pairs(self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER)
+                    task = AskTask(
+                        tuple(numbered[place] for place in places), safe, self.nulls, self._columns, FROM_A_TASK
+                    )
+                    found |= self._pairs(
+                        self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER
+                    )
         except Stopped:
             return [[] for _ in questions]
         finally:
             jobs(0, 0)
-        return [[found.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered]
+        return [
+            [found.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered
+        ]
 
-    def fewest_removed(self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
+    def fewest_removed(
+        self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None
+    ) -> list[list[int]]:
         safe = tuple(self.table.names[name] for name in columns)
         try:
             return Removing(self, safe, stop or NEVER).fewest(questions)
@@ -149,11 +169,15 @@ class SparkDiscoveryEngine(SparkEngine):
         return Pairs(self.sample(), np.zeros((0, 2), np.int32))
 
     def roots(self, equal: Sequence[Sequence[str]]) -> dict[str | None, list[int]]:
-        """For each entry (columns that must be equal) one of them to partition by: few columns serve all. None: there is no such column."""
+        """For each entry (columns that must be equal) one of them to partition by: few columns serve all. None: there
+        is no such column."""
         left = {i: set(columns) & self._light for i, columns in enumerate(equal)}
         roots: dict[str | None, list[int]] = {}
         while any(left.values()):
-            best = max(sorted(self._light), key=lambda c: (sum(c in columns for columns in left.values()), self._distinct_in_sample(c)))
+            best = max(
+                sorted(self._light),
+                key=lambda c: (sum(c in columns for columns in left.values()), self._distinct_in_sample(c)),
+            )
             roots[best] = [i for i, columns in left.items() if best in columns]
             left = {i: columns for i, columns in left.items() if best not in columns}
         return {**roots, None: sorted(left)} if left else roots
@@ -189,11 +213,14 @@ class SparkDiscoveryEngine(SparkEngine):
             else:
                 used = self._columns
                 task = LookTask(tuple(some), self.nulls, used, FROM_A_TASK)
-                found |= self._pairs(self.partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop)
+                found |= self._pairs(
+                    self.partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop
+                )
         return found
 
     def _counted_first(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
-        """Items that have no column to partition by: they are counted, and rows that take part are compared with all others."""
+        """Items that have no column to partition by: they are counted, and rows that take part are compared with all
+        others."""
         own = [_with_own_names(item.denial, self.table.own_name) for item in items]
         stop.check()
         broken = [item for item, count in zip(items, self.counts(own, stop=stop), strict=True) if count]
@@ -220,12 +247,16 @@ class SparkDiscoveryEngine(SparkEngine):
         """Rows that violate a rule about single rows, each with another row of the table."""
         view = View(self.table, tuple(item.denial.columns), self.limits)
         rows = self._numbered_rows
-        breaking = single_rows(view, rows, Shape.of(item.denial)).select(ROW, *self._columns).limit(FROM_A_TASK).toArrow()
+        breaking = (
+            single_rows(view, rows, Shape.of(item.denial)).select(ROW, *self._columns).limit(FROM_A_TASK).toArrow()
+        )
         others = rows.select(ROW, *self._columns).limit(2).toArrow().cast(breaking.schema)
         together = pa.concat_tables([breaking, others])
         ids = together.column(ROW).to_pylist()
         pairs = [
-            (i, next(j for j in range(breaking.num_rows, len(ids)) if ids[j] != ids[i])) for i in range(breaking.num_rows) if self.rows > 1
+            (i, next(j for j in range(breaking.num_rows, len(ids)) if ids[j] != ids[i]))
+            for i in range(breaking.num_rows)
+            if self.rows > 1
         ]
         if not pairs:
             pairs = [(0, 0)]
@@ -244,7 +275,10 @@ class SparkDiscoveryEngine(SparkEngine):
         if not listed.num_rows:
             return {}
         width = len(self._columns)
-        sides = [listed.select(range(1 + side * width, 1 + (side + 1) * width)).rename_columns(self._columns) for side in (0, 1)]
+        sides = [
+            listed.select(range(1 + side * width, 1 + (side + 1) * width)).rename_columns(self._columns)
+            for side in (0, 1)
+        ]
         relation = self._relation(pa.concat_tables(sides))
         items = listed.column(0).to_numpy()
         found = {}
@@ -255,7 +289,9 @@ class SparkDiscoveryEngine(SparkEngine):
 
     def _relation(self, rows: pa.Table) -> Relation:
         """Rows of the table under its own column names, with the columns of the sample."""
-        return MemoryRelation.of(rows.combine_chunks().rename_columns([c.name for c in self.statistics.columns]), self.table.row_id)
+        return MemoryRelation.of(
+            rows.combine_chunks().rename_columns([c.name for c in self.statistics.columns]), self.table.row_id
+        )
 
     def collected(self, frame: DataFrame, description: str, stop: Stop) -> list[Any]:
         stop.check()
@@ -287,7 +323,10 @@ def _broken_by(target: Target, names: Sequence[str]) -> tuple[Predicate, ...]:
         return ()
     if target.right < 0:
         return (between_rows(names[target.left], Op.NE),)
-    return (between_rows(names[target.left], Op.LT), between_rows(names[target.right], Op.LT if target.descending else Op.GT))
+    return (
+        between_rows(names[target.left], Op.LT),
+        between_rows(names[target.right], Op.LT if target.descending else Op.GT),
+    )
 
 
 def _with_own_names(denial: Denial, own_name: Callable[[str], str]) -> Denial:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkEngine:
-    """A Spark table and the questions that can be asked about it. The driver receives counts, samples and small histograms only."""
+    """A Spark table and the questions that can be asked about it. The driver receives counts, samples and small
+    histograms only."""
 
     table: SparkTable
     limits: SparkLimits = field(default_factory=SparkLimits)
@@ -50,7 +51,8 @@ class SparkEngine:
         rows: int | None = None,
         **further: Any,
     ) -> Self:
-        """The engine over a source; ``rows``: its count of rows, where it is known already; ``further``: fields of a subclass."""
+        """The engine over a source; ``rows``: its count of rows, where it is known already; ``further``: fields of a
+        subclass."""
         from rowlaw.spark.session import session as any_session
 
         short = isinstance(source, FileSource) and source.size < LARGE_FILE
@@ -101,7 +103,11 @@ class SparkEngine:
         frame = self.table.plain.select(*(self.table.names[c] for c in columns))
         share = min(1.0, 1.2 * limit / max(1, self.rows))
         with job(self.table.session, "some rows"):
-            found = frame.sample(fraction=share, seed=0).limit(limit).toArrow() if share < 1.0 else frame.limit(limit).toArrow()
+            found = (
+                frame.sample(fraction=share, seed=0).limit(limit).toArrow()
+                if share < 1.0
+                else frame.limit(limit).toArrow()
+            )
         return pa.table([pa.array(range(found.num_rows), pa.int64()), *found.columns], names=["number", *columns])
 
     def close(self) -> None:

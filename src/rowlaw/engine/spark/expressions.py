@@ -1,7 +1,7 @@
 """Predicates and values as Spark column expressions that mean what the rule model says.
 
-Spark's own habits are kept out: NaN is null and -0.0 is 0.0 before anything is compared, columns go by safe names, and texts compare by
-their bytes, which is the order of code points.
+Spark's own habits are kept out: NaN is null and -0.0 is 0.0 before anything is compared, columns go by safe names, and
+texts compare by their bytes, which is the order of code points.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def holds(p: Predicate, left: Column, right: Column, nulls: Nulls) -> Column:
 
 
 def holds_in_python(p: Predicate, frame: DataFrame, arrow_type: pa.DataType, nulls: Nulls) -> Column:
-    """Whether a predicate about one row is true, judged by Python: it compares numbers of different types exactly, which Spark does not."""
+    """Whether a predicate about one row is true, judged by Python: it compares numbers of different types exactly,
+    which Spark does not."""
     from pyspark.sql import functions as f
 
     accepted, unknown = int(p.op), nulls == "unknown"
@@ -117,20 +118,25 @@ def condition(wanted: Condition, negated: bool, column: Column, nulls: Nulls) ->
         return column.isNotNull() if negated else column.isNull()
     assert isinstance(wanted, Matches)
     pattern = wanted.pattern
-    described = f.udf(lambda text: text is not None and matcher(pattern).matches(text), "boolean", useArrow=False)(column)
+    described = f.udf(lambda text: text is not None and matcher(pattern).matches(text), "boolean", useArrow=False)(
+        column
+    )
     if not negated:
         return described
     return ~described if nulls == "equal" else column.isNotNull() & ~described
 
 
 def comparable_in_spark(p: Predicate, arrow_types: dict[str, pa.DataType]) -> bool:
-    """Whether Spark compares the two operands exactly: values of one type, or a literal that the column's type holds."""
+    """Whether Spark compares the two operands exactly: values of one type, or a literal that the column's type
+    holds."""
     left = arrow_types[p.left.name]
     if isinstance(p.right, Operand):
         right = arrow_types[p.right.name]
         if left.equals(right):
             return True
-        return (pa.types.is_integer(left) and pa.types.is_integer(right)) or (pa.types.is_floating(left) and pa.types.is_floating(right))
+        return (pa.types.is_integer(left) and pa.types.is_integer(right)) or (
+            pa.types.is_floating(left) and pa.types.is_floating(right)
+        )
     return isinstance(p.right, Constant) and _literal_fits(p.right, left)
 
 
@@ -167,14 +173,16 @@ def literal(constant: Constant, arrow_type: pa.DataType) -> Column:
         micros = (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)  # noqa: DTZ001 - literals are written in UTC
         return f.timestamp_micros(f.lit(micros))
     if isinstance(value, dt.date):
-        return f.date_from_unix_date(f.lit(value.toordinal() - dt.date(1970, 1, 1).toordinal()))  # as text, early years are refused
+        # as text, early years are refused
+        return f.date_from_unix_date(f.lit(value.toordinal() - dt.date(1970, 1, 1).toordinal()))
     if isinstance(value, Decimal | int) and not isinstance(value, bool) and pa.types.is_floating(arrow_type):
         return f.lit(float(value))
     return f.lit(value)
 
 
 def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Column:
-    """A value to cut into ranges by: equal values have equal keys, and keys never run against values. Texts are their own key."""
+    """A value to cut into ranges by: equal values have equal keys, and keys never run against values. Texts are their
+    own key."""
     from pyspark.sql import functions as f
 
     match kind:
@@ -185,14 +193,16 @@ def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Colum
         case "timestamp":
             return micros(column, arrow_type).cast("double")
         case _ if pa.types.is_decimal(arrow_type) and arrow_type.precision > DOUBLE_DIGITS:
-            # Spark rounds twice on the way from such a decimal to a double: the key of an equal number of another type could differ
+            # Spark rounds twice on the way from such a decimal to a double: the key of an equal number of another type
+            # could differ
             return column.cast("string").cast("double")
         case _:
             return column.cast("double")
 
 
 def micros(column: Column, arrow_type: pa.DataType) -> Column:
-    """Microseconds since 1970: of an instant, or of a local time as if it were in UTC, whatever the time zone of the session."""
+    """Microseconds since 1970: of an instant, or of a local time as if it were in UTC, whatever the time zone of the
+    session."""
     from pyspark.sql import functions as f
 
     if getattr(arrow_type, "tz", None):

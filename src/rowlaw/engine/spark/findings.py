@@ -35,7 +35,8 @@ MOST_PARTS = 4_096
 
 @dataclass(frozen=True)
 class SparkCount:
-    """The violations of one rule; the rows that take part are counted when they are asked for, where counting pairs did not tell."""
+    """The violations of one rule; the rows that take part are counted when they are asked for, where counting pairs did
+    not tell."""
 
     findings: SparkFindings = field(repr=False)
     rule: int
@@ -103,7 +104,9 @@ class SparkFindings:
         with self.job("schema of the violations"):
             return self._all_pairs(None, columns).limit(0).toArrow().schema
 
-    def batches(self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(
+        self, rules: Sequence[int], columns: Sequence[str], limit: int | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         schema = self.schema(columns)
         for rule in rules:
             if self.counts[rule].pairs:
@@ -120,7 +123,9 @@ class SparkFindings:
         with self.job(f"plan the violations of {self.checked[rule]}"):
             listed = self._all_pairs(rule, ())
         if about_single_rows(self.checked[rule]):
-            partners = listed.select(f.array("s_row").alias("s_rows"), f.when(f.lit(False), f.array("t_row")).alias("t_rows"))
+            partners = listed.select(
+                f.array("s_row").alias("s_rows"), f.when(f.lit(False), f.array("t_row")).alias("t_rows")
+            )
         else:
             grouped = listed.groupBy("s_row").agg(f.collect_list("t_row").alias("t_rows"))
             partners = grouped.select(f.array("s_row").alias("s_rows"), "t_rows")
@@ -132,7 +137,8 @@ class SparkFindings:
         return listed.repartition(min(parts, MOST_PARTS)) if parts > 1 else listed
 
     def _in_turn(self, frame: DataFrame, description: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a frame, partition after partition, as Arrow has them: collected timestamps would change their time zone."""
+        """The rows of a frame, partition after partition, as Arrow has them: collected timestamps would change their
+        time zone."""
         with self.job(description):
             packed = iter(frame.mapInArrow(_packed, "batch binary").toLocalIterator(prefetchPartitions=True))
         while True:
@@ -150,13 +156,18 @@ class SparkFindings:
         broken = {rule: id for rule, id in rules.items() if self.counts[rule].pairs}
         with self.job(f"write violations to {path}"):
             for rule, id in broken.items():
-                listed = self._all_pairs(rule, columns, compared(self.checked[rule])).select(f.lit(id).alias("rule"), "*")
+                listed = self._all_pairs(rule, columns, compared(self.checked[rule])).select(
+                    f.lit(id).alias("rule"), "*"
+                )
                 frames.append(listed if limit is None else listed.limit(limit))
             write_parquet(reduce(lambda a, b: a.union(b), frames), path)
         return sum(self.counts[rule].pairs if limit is None else min(limit, self.counts[rule].pairs) for rule in broken)
 
-    def _all_pairs(self, rule: int | None, columns: Sequence[str], shown: Collection[tuple[str, str]] | None = None) -> DataFrame:
-        """All violations of a rule: both rows' values in ``columns``; of the values not in ``shown``, null. None: no violations."""
+    def _all_pairs(
+        self, rule: int | None, columns: Sequence[str], shown: Collection[tuple[str, str]] | None = None
+    ) -> DataFrame:
+        """All violations of a rule: both rows' values in ``columns``; of the values not in ``shown``, null. None: no
+        violations."""
         from pyspark.sql import functions as f
 
         table, names = self.view.table, value_names(columns)
@@ -167,7 +178,9 @@ class SparkFindings:
         listed = reduce(lambda a, b: a.unionByName(b), frames)
         types = dict(self._rows.dtypes)
         chosen = [
-            (f.col(f"{row}_{safe}") if shown is None or (row, column) in shown else f.lit(None).cast(types[safe])).alias(name)
+            (
+                f.col(f"{row}_{safe}") if shown is None or (row, column) in shown else f.lit(None).cast(types[safe])
+            ).alias(name)
             for (row, column), name in names.items()
             for safe in (table.names[column],)
         ]
@@ -182,7 +195,9 @@ class SparkFindings:
 
         shown = self.view.table.shown_id()
         frames = [self.involved(rule).select(shown, f.lit(id).alias("rule"), "pairs") for rule, id in enumerate(ids)]
-        frames = frames or [self._rows.select(shown, f.lit("").alias("rule"), f.lit(0).cast("bigint").alias("pairs")).limit(0)]
+        frames = frames or [
+            self._rows.select(shown, f.lit("").alias("rule"), f.lit(0).cast("bigint").alias("pairs")).limit(0)
+        ]
         return reduce(lambda a, b: a.unionByName(b), frames).orderBy(f.desc("pairs"))
 
     def flagged(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
@@ -217,7 +232,9 @@ class SparkFindings:
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
         with self.job(f"rows to remove for {self.checked[rule]}"):
-            return rows_to_remove(self.view, self._rows, self.checked[rule], self.counts[rule].pairs, self.involved(rule), limit)
+            return rows_to_remove(
+                self.view, self._rows, self.checked[rule], self.counts[rule].pairs, self.involved(rule), limit
+            )
 
     def suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None = None) -> pa.Table:
         with self.job("cells that are probably wrong"):

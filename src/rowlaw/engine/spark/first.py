@@ -28,7 +28,8 @@ SCHEMA = "denial int, rank int, as_s boolean"  # then the partner's id and value
 
 @dataclass(frozen=True)
 class PartnersTask:
-    """Finds the rows that violate a rule together with one of a few given rows, up to ``limit`` for each of them and each role."""
+    """Finds the rows that violate a rule together with one of a few given rows, up to ``limit`` for each of them and
+    each role."""
 
     denials: tuple[Denial, ...]
     nulls: Nulls
@@ -47,7 +48,12 @@ class PartnersTask:
         for (denial, rank, as_s), (partners,) in kept.items():
             facts = [pa.repeat(pa.scalar(value), partners.num_rows) for value in (denial, rank, as_s)]
             names = ["denial", "rank", "as_s", *partners.column_names]
-            columns = [facts[0].cast(pa.int32()), facts[1].cast(pa.int32()), facts[2], *partners.combine_chunks().columns]
+            columns = [
+                facts[0].cast(pa.int32()),
+                facts[1].cast(pa.int32()),
+                facts[2],
+                *partners.combine_chunks().columns,
+            ]
             yield from pa.table(columns, names=names).to_batches()
 
     def _found(self, rows: pa.Table) -> Iterator[tuple[tuple[int, int, bool], pa.Table]]:
@@ -74,7 +80,9 @@ def _of_side(rows: pa.Table, side: Side) -> np.ndarray | None:
     return np.flatnonzero(new if side == "new" else ~new).astype(np.int32)
 
 
-def first_violations(view: View, rows: DataFrame, involved: DataFrame, rule: Rule, limit: int, each: int | None) -> pa.Table:
+def first_violations(
+    view: View, rows: DataFrame, involved: DataFrame, rule: Rule, limit: int, each: int | None
+) -> pa.Table:
     """Violations of the worst rows, as :meth:`rowlaw.engine.protocol.Findings.first` lists them."""
     from pyspark.sql import functions as f
 
@@ -85,11 +93,17 @@ def first_violations(view: View, rows: DataFrame, involved: DataFrame, rule: Rul
     worst = f.broadcast(involved.select(ROW, "pairs").orderBy(*order).limit(max(2 * limit, 0)))
     given = rows.select(ROW, *safe).join(worst, ROW).orderBy(*order).select(ROW, *safe).toArrow()
     single = about_single_rows(rule)
-    pairs = [(row, row) for row in named_records(given)[:limit]] if single else _chosen(view, rows, given, rule, limit, each)
+    pairs = (
+        [(row, row) for row in named_records(given)[:limit]]
+        if single
+        else _chosen(view, rows, given, rule, limit, each)
+    )
     return _table(view, rule, pairs, given.schema, single)
 
 
-def _chosen(view: View, rows: DataFrame, given: pa.Table, rule: Rule, limit: int, each: int | None) -> list[tuple[Any, Any]]:
+def _chosen(
+    view: View, rows: DataFrame, given: pa.Table, rule: Rule, limit: int, each: int | None
+) -> list[tuple[Any, Any]]:
     """Pairs of rows, as records: those of the worst row first, a pair that is broken in both directions in one."""
     table = view.table
     if not given.num_rows:
@@ -136,5 +150,7 @@ def _table(view: View, rule: Rule, pairs: Sequence[tuple[Any, Any]], schema: pa.
         safe = view.table.names[column]
         columns[name] = pa.array([(s if row == "s" else t)[safe] for s, t in pairs], schema.field(safe).type)
     columns["s#"] = pa.array([s[ROW] if numbered else 2 * i for i, (s, _) in enumerate(pairs)], pa.int64())
-    columns["t#"] = pa.array([t[ROW] if numbered else 2 * i + (not single) for i, (_, t) in enumerate(pairs)], pa.int64())
+    columns["t#"] = pa.array(
+        [t[ROW] if numbered else 2 * i + (not single) for i, (_, t) in enumerate(pairs)], pa.int64()
+    )
     return pa.table(columns)

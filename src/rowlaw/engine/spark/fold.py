@@ -1,7 +1,7 @@
 """Rows that are equal in the columns of some rules become one row with a weight before anything is shuffled: *fold*.
 
-Whatever the rules are, their violations follow from the distinct rows and their weights. Where these are few, one scan with map-side
-combination serves many rules, and one task counts them all.
+Whatever the rules are, their violations follow from the distinct rows and their weights. Where these are few, one scan
+with map-side combination serves many rules, and one task counts them all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class FoldPlan:
     distinct: float  # about how many distinct rows there are
 
     name: ClassVar[str] = "fold"
-    meaning: ClassVar[str] = "equal rows become one row with a weight in Spark SQL, and one Python task counts the few that are left"
+    meaning: ClassVar[str] = (
+        "equal rows become one row with a weight in Spark SQL, and one Python task counts the few that are left"
+    )
 
     def applies(self, view: View, shape: Shape, scope: Scope) -> bool:
         return can_fold(shape, scope) and self.distinct <= limit(view, self.columns)
@@ -66,7 +68,9 @@ class FoldPlan:
         counts = folded.repartition(1).mapInArrow(task, COUNT_SCHEMA).collect()
         if any(row["item"] == DECLINED for row in counts):
             raise TooManyRows(parts)
-        return [Counted(parts[row["item"]].rule, parts[row["item"]].sign * int(row["pairs"]), row["rows"]) for row in counts]
+        return [
+            Counted(parts[row["item"]].rule, parts[row["item"]].sign * int(row["pairs"]), row["rows"]) for row in counts
+        ]
 
 
 def can_fold(shape: Shape, scope: Scope) -> bool:
@@ -75,7 +79,8 @@ def can_fold(shape: Shape, scope: Scope) -> bool:
 
 
 def limit(view: View, columns: Sequence[str]) -> float:
-    """How many distinct rows a fold may have: a task has to hold them, and they must be far fewer than the rows of the table."""
+    """How many distinct rows a fold may have: a task has to hold them, and they must be far fewer than the rows of the
+    table."""
     return min(view.task_rows((*columns, WEIGHT)), view.limits.fold_share * view.table.rows)
 
 
@@ -99,7 +104,8 @@ def folds(view: View, shapes: Sequence[Shape]) -> list[FoldPlan | None]:
 
 
 def _grouped(view: View, shapes: Mapping[int, Shape], small: float, largest: float) -> dict[FoldPlan, list[int]]:
-    """Folds of at most ``largest`` rows, and the shapes that each serves; folds of up to ``small`` rows are put together."""
+    """Folds of at most ``largest`` rows, and the shapes that each serves; folds of up to ``small`` rows are put
+    together."""
     members: dict[FoldPlan, list[int]] = {}
     single = {i: FoldPlan(tuple(sorted(s.columns)), view.sample.distinct_rows(s.columns)) for i, s in shapes.items()}
     for i, own in sorted(single.items(), key=lambda entry: (-entry[1].distinct, entry[0])):

@@ -62,7 +62,12 @@ class ProductsPlan:
     meaning: ClassVar[str] = "products of group sizes in Spark SQL; no row leaves the JVM"
 
     def applies(self, view: View, shape: Shape, scope: Scope) -> bool:  # noqa: ARG002 - any scope will do
-        return not shape.single and not shape.inequalities and not shape.differences and aggregate.in_spark(view.table, shape.between)
+        return (
+            not shape.single
+            and not shape.inequalities
+            and not shape.differences
+            and aggregate.in_spark(view.table, shape.between)
+        )
 
     def in_two_roles(self, shape: Shape) -> bool:  # noqa: ARG002 - always
         return True
@@ -85,12 +90,16 @@ class ProductsPlan:
         sides = {}
         for row, filters in (("s", shape.s_filters), ("t", shape.t_filters)):
             side = rows.where(may_be(table, rows, shape, row, part.scope) & aggregate.true_of_row(table, rows, filters))
-            sides[row] = side.select(ROW, *(meeting_value(table, side, p, row).alias(f"{row}{i}") for i, p in enumerate(shape.equal)))
+            sides[row] = side.select(
+                ROW, *(meeting_value(table, side, p, row).alias(f"{row}{i}") for i, p in enumerate(shape.equal))
+            )
         frames = []
         for row, other in (("s", "t"), ("t", "s")):
             keys = [f"{other}{i}" for i in range(len(shape.equal))]
             sizes = sides[other].groupBy(*keys).agg(f.count(f.lit(1)).alias(PAIRS))
-            on = [expressions.same(sides[row][f"{row}{i}"], sizes[f"{other}{i}"], table.nulls) for i in range(len(keys))]
+            on = [
+                expressions.same(sides[row][f"{row}{i}"], sizes[f"{other}{i}"], table.nulls) for i in range(len(keys))
+            ]
             joined = sides[row].join(sizes, all_of(on)) if on else sides[row].crossJoin(sizes)
             frames.append(joined.select(sides[row][ROW], sizes[PAIRS]))
         return frames

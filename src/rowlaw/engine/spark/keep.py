@@ -1,4 +1,5 @@
-"""Frames that are computed once: in scratch files, as a local checkpoint or in Spark's cache, whichever the session allows."""
+"""Frames that are computed once: in scratch files, as a local checkpoint or in Spark's cache, whichever the session
+allows."""
 
 from __future__ import annotations
 
@@ -24,10 +25,10 @@ TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 class Keeper:
     """Keeps frames until it is closed.
 
-    Scratch files stay as they are whatever happens to a worker. So they are used where a place for them is known: with a local session,
-    or where the variable ROWLAW_SCRATCH names one that all workers reach. Otherwise a local checkpoint is made: its rows do not change
-    either, but the rows of a worker that dies are lost, and the run fails. So it is for a frame with columns that files cannot hold.
-    ``persist`` is for frames that may be computed again.
+    Scratch files stay as they are whatever happens to a worker. So they are used where a place for them is known: with
+    a local session, or where the variable ROWLAW_SCRATCH names one that all workers reach. Otherwise a local checkpoint
+    is made: its rows do not change either, but the rows of a worker that dies are lost, and the run fails. So it is for
+    a frame with columns that files cannot hold. ``persist`` is for frames that may be computed again.
     """
 
     scratch: str | None = field(default_factory=lambda: os.environ.get(SCRATCH))
@@ -58,7 +59,8 @@ class Keeper:
         return session.read.schema(frame.schema).parquet(path)
 
     def cache(self, frame: DataFrame) -> DataFrame:
-        """The rows of a frame that is used several times and may be computed again; as it is, where the session has no cache."""
+        """The rows of a frame that is used several times and may be computed again; as it is, where the session has no
+        cache."""
         with suppress(Exception):  # managed platforms refuse it
             self._kept.append(frame.persist())
             return self._kept[-1]  # type: ignore[no-any-return]

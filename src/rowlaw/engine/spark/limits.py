@@ -1,7 +1,7 @@
 """How much work goes into one task, and when a plan pays. All numbers that the plans choose by are here.
 
-A Python task holds the rows of its partition in Arrow, encodes them and counts. How many rows that may be follows from the memory that the
-session gives a Python worker (:func:`limits_of`).
+A Python task holds the rows of its partition in Arrow, encodes them and counts. How many rows that may be follows from
+the memory that the session gives a Python worker (:func:`limits_of`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ MOST_TASK_BYTES = 256 << 20  # more saves no time, and a worker stays near 1 GiB
 LEAST_TASK_BYTES = 8 << 20
 WORKER_BYTES = 256 << 20  # of a Python worker without rows: the interpreter, NumPy, Arrow, Numba
 TASK_COPIES = 4  # Arrow data, and about three times as much to encode and count it
-LOCAL_SHARE = 0.5  # of the machine's memory beside the Java heap that Python workers of a local session may take together
-OVERHEAD_FACTOR, LEAST_OVERHEAD = 0.1, 384 << 20  # Spark's defaults of spark.executor.memoryOverheadFactor and its minimum
+# of the machine's memory beside the Java heap that Python workers of a local session may take together
+LOCAL_SHARE = 0.5
+# Spark's defaults of spark.executor.memoryOverheadFactor and its minimum
+OVERHEAD_FACTOR, LEAST_OVERHEAD = 0.1, 384 << 20
 KUBERNETES_FACTOR = 0.4  # Spark's default there for programs in Python
 EXECUTOR_MEMORY = 1 << 30  # Spark's default of spark.executor.memory
 
 
-DRIVER_BYTES = "spark.rowlaw.driverBytes"  # a setting of the session: bytes of encoded columns that may be brought to the driver
+# a setting of the session: bytes of encoded columns that may be brought to the driver
+DRIVER_BYTES = "spark.rowlaw.driverBytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class SparkLimits:
 
 
 ROW_OVERHEAD = 16  # bytes of a row in Arrow beside its values: role, number, offsets
-VALUE_BYTES = {"number": 8, "boolean": 1, "date": 4, "timestamp": 8, "text": 24}  # bytes of a value in Arrow; texts on average
+# bytes of a value in Arrow; texts on average
+VALUE_BYTES = {"number": 8, "boolean": 1, "date": 4, "timestamp": 8, "text": 24}
 
 
 def limits_of(session: SparkSession) -> SparkLimits:
@@ -72,7 +76,8 @@ def _settings(session: SparkSession) -> Callable[[str], str | None]:
 def task_bytes(get: Callable[[str], str | None], slots: int) -> int:
     """Arrow data of one Python task, from Spark's settings; ``slots``: tasks that run at once in the whole session.
 
-    >>> task_bytes({"spark.master": "yarn", "spark.executor.memoryOverhead": "4g", "spark.executor.cores": "4"}.get, 40) >> 20
+    >>> settings = {"spark.master": "yarn", "spark.executor.memoryOverhead": "4g", "spark.executor.cores": "4"}
+    >>> task_bytes(settings.get, 40) >> 20
     192
     """
     memory = worker_memory(get, slots)
@@ -84,8 +89,8 @@ def task_bytes(get: Callable[[str], str | None], slots: int) -> int:
 def worker_memory(get: Callable[[str], str | None], slots: int) -> int | None:
     """Bytes that one Python worker may take; None where the settings do not tell.
 
-    What is set for Python (``spark.executor.pyspark.memory``), else the memory of an executor beside its Java heap, else, in a local
-    session, a share of the machine's; divided by the tasks that an executor runs at once.
+    What is set for Python (``spark.executor.pyspark.memory``), else the memory of an executor beside its Java heap,
+    else, in a local session, a share of the machine's; divided by the tasks that an executor runs at once.
     """
     master = get("spark.master")
     if master is None:  # a managed platform, which has its own limits
@@ -105,7 +110,10 @@ def worker_memory(get: Callable[[str], str | None], slots: int) -> int | None:
     if master.startswith("spark://"):  # a standalone cluster limits the Java heap only
         return None
     heap = _bytes(get("spark.executor.memory") or str(EXECUTOR_MEMORY >> 20))
-    factor = float(get("spark.executor.memoryOverheadFactor") or (KUBERNETES_FACTOR if master.startswith("k8s") else OVERHEAD_FACTOR))
+    factor = float(
+        get("spark.executor.memoryOverheadFactor")
+        or (KUBERNETES_FACTOR if master.startswith("k8s") else OVERHEAD_FACTOR)
+    )
     return max(int(heap * factor), LEAST_OVERHEAD) // max(1, tasks)
 
 
@@ -115,7 +123,8 @@ def _local_cores(named: str | None) -> int:
 
 
 def _cores_by_default(master: str, slots: int) -> int:
-    """Cores of an executor where no setting says so: one, except on a standalone cluster, where it takes all that a machine has."""
+    """Cores of an executor where no setting says so: one, except on a standalone cluster, where it takes all that a
+    machine has."""
     in_one_process = re.fullmatch(r"local-cluster\[\s*\d+\s*,\s*(\d+)\s*,\s*\d+\s*\]", master)
     if in_one_process:
         return int(in_one_process[1])

@@ -1,7 +1,7 @@
 """All violations of a rule as a frame: each task lists those among its rows.
 
-Rows that must agree on something meet by it. Rows of a rule without equalities, or of a group too large for one task, are cut into
-blocks, and each pair of blocks is a task: then only rows that take part in a violation are sent.
+Rows that must agree on something meet by it. Rows of a rule without equalities, or of a group too large for one task,
+are cut into blocks, and each pair of blocks is a task: then only rows that take part in a violation are sent.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def violations(view: View, rows: DataFrame, rule: Rule, id: str) -> DataFrame:
 
 
 def pairs_of(view: View, rows: DataFrame, denial: Denial | None, columns: Sequence[str]) -> DataFrame:
-    """The violations of a denial over safe names: ``s_row``, ``t_row`` and both rows' values in ``columns`` (own names)."""
+    """The violations of a denial over safe names: ``s_row``, ``t_row`` and both rows' values in ``columns`` (own
+    names)."""
     from pyspark.sql import functions as f
 
     table = view.table
@@ -61,8 +62,16 @@ def pairs_of(view: View, rows: DataFrame, denial: Denial | None, columns: Sequen
     shape = replace(Shape.of(denial), apart=view.sides.s != view.sides.t)
     row, carried = ROW, safe
     if len(table.row_id) > 1:  # tasks tell rows apart by a number; the columns of the id go along as values
-        row, carried, types = PLACE, tuple(dict.fromkeys((*safe, *(table.names[c] for c in table.row_id)))), {**types, PLACE: "bigint"}
-    fields = [("s_row", types[row]), ("t_row", types[row]), *((f"{side}_{name}", types[name]) for name in carried for side in ("s", "t"))]
+        row, carried, types = (
+            PLACE,
+            tuple(dict.fromkeys((*safe, *(table.names[c] for c in table.row_id)))),
+            {**types, PLACE: "bigint"},
+        )
+    fields = [
+        ("s_row", types[row]),
+        ("t_row", types[row]),
+        *((f"{side}_{name}", types[name]) for name in carried for side in ("s", "t")),
+    ]
     schema = ", ".join(f"{name} {kind}" for name, kind in fields)
     sent, within = _meeting(view, rows, shape, denial, carried, row)
     listed = sent.mapInArrow(PairsTask(Item(0, within), table.nulls, row, carried), schema)
@@ -72,8 +81,11 @@ def pairs_of(view: View, rows: DataFrame, denial: Denial | None, columns: Sequen
     return listed.select(*ids, *(f"{side}_{name}" for name in safe for side in ("s", "t")))
 
 
-def _meeting(view: View, rows: DataFrame, shape: Shape, denial: Denial, safe: Sequence[str], row: str) -> tuple[DataFrame, Denial]:
-    """The rows that may violate a rule, in partitions where partners meet, and the denial that tasks list the violations of.
+def _meeting(
+    view: View, rows: DataFrame, shape: Shape, denial: Denial, safe: Sequence[str], row: str
+) -> tuple[DataFrame, Denial]:
+    """The rows that may violate a rule, in partitions where partners meet, and the denial that tasks list the
+    violations of.
 
     ``row``: the column that tasks tell rows apart by.
     """

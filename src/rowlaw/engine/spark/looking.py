@@ -25,7 +25,8 @@ REMOVED_SCHEMA = "item int, removed bigint"
 
 
 def pair_schema(types: dict[str, str], columns: Sequence[str]) -> str:
-    """The schema of pairs of rows: the item that they break, and both rows' values. ``types``: Spark's names of the columns' types."""
+    """The schema of pairs of rows: the item that they break, and both rows' values. ``types``: Spark's names of the
+    columns' types."""
     return ", ".join(["item int", *(f"{side}_{name} {types[name]}" for side in ("s", "t") for name in columns)])
 
 
@@ -61,7 +62,8 @@ class LookTask:
 
 @dataclass(frozen=True)
 class AskTask:
-    """Finds pairs of rows of a partition that break each target of each question, up to ``limit``; targets are numbered one by one."""
+    """Finds pairs of rows of a partition that break each target of each question, up to ``limit``; targets are numbered
+    one by one."""
 
     questions: tuple[tuple[int, Question], ...]  # each with the number of its first target
     names: tuple[str, ...]
@@ -106,7 +108,8 @@ def _contexts(table: pa.Table, names: Sequence[str], nulls: Nulls) -> tuple[RowE
 
 @dataclass(frozen=True)
 class MeetTask:
-    """Finds rows that violate an item together with one of a few given rows, in either role, up to ``limit`` pairs for each item.
+    """Finds rows that violate an item together with one of a few given rows, in either role, up to ``limit`` pairs for
+    each item.
 
     Rows have ids in the column ``row``, so that no row meets itself.
     """
@@ -130,7 +133,9 @@ class MeetTask:
                 yield from _pair_batches(item.number, together, pairs, self.columns)
 
     def _pairs(self, item: Item, together: pa.Table, given: int) -> np.ndarray:
-        engine = RowEngine(MemoryRelation.of(together.select(list(item.denial.columns))), self.nulls, workers=DriverThreads(1))
+        engine = RowEngine(
+            MemoryRelation.of(together.select(list(item.denial.columns))), self.nulls, workers=DriverThreads(1)
+        )
         own, others = np.arange(given, dtype=np.int32), np.arange(given, together.num_rows, dtype=np.int32)
         sides = (Part(own, others), Part(others, own))
         pairs = np.concatenate([engine.violating_pairs([item.denial], self.limit + given, side)[0] for side in sides])

@@ -1,7 +1,7 @@
 """Rules with an equality, counted where rows meet by it: *partition* and *two roles*.
 
-All rows that could violate a rule together have equal values in its equalities, so a hash of these brings them to one task. A rule that
-compares a column of ``s`` with another column of ``t`` sends each row twice, once for each role.
+All rows that could violate a rule together have equal values in its equalities, so a hash of these brings them to one
+task. A rule that compares a column of ``s`` with another column of ``t`` sends each row twice, once for each role.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class PartitionPlan:
     """Hash partitioning by the columns that must be equal; few partitionings serve many rules."""
 
     name: ClassVar[str] = "partition"
-    meaning: ClassVar[str] = "rows are partitioned by what must be equal, and each partition is counted by a Python task"
+    meaning: ClassVar[str] = (
+        "rows are partitioned by what must be equal, and each partition is counted by a Python task"
+    )
 
     def applies(self, view: View, shape: Shape, scope: Scope) -> bool:  # noqa: ARG002 - any scope will do
         return bool(shape.same_equal) and shape.one_side and fits_tasks(view, shape)
@@ -42,7 +44,10 @@ class PartitionPlan:
 
     def jobs(self, view: View, rows: DataFrame, parts: Sequence[AnyPart]) -> list[Job]:
         single = [Partitioning.of(number, part, part.shape.same_equal) for number, part in enumerate(parts)]
-        return [Job(f"partition by {', '.join(p.columns or ())}", partial(_counted, view, rows, p, parts)) for p in shared(view, single)]
+        return [
+            Job(f"partition by {', '.join(p.columns or ())}", partial(_counted, view, rows, p, parts))
+            for p in shared(view, single)
+        ]
 
     def frames(self, view: View, rows: DataFrame, part: AnyPart) -> list[DataFrame]:
         return [_row_counts(view, rows, Partitioning.of(0, part, part.shape.same_equal))]
@@ -79,7 +84,9 @@ def _counted(view: View, rows: DataFrame, partitioning: Partitioning, parts: Seq
     counted = []
     for row in partitioning.frame(view, rows).mapInArrow(task, COUNT_SCHEMA).collect():
         part = parts[row["item"]]
-        counted.append(Counted(part.rule, part.sign * int(row["pairs"]), None if partitioning.columns is None else row["rows"]))
+        counted.append(
+            Counted(part.rule, part.sign * int(row["pairs"]), None if partitioning.columns is None else row["rows"])
+        )
     return counted
 
 
@@ -89,20 +96,25 @@ def _row_counts(view: View, rows: DataFrame, partitioning: Partitioning) -> Data
 
 def counted_rows(view: View, sent: DataFrame, items: tuple[Item, ...], rows: DataFrame) -> DataFrame:
     """The rows that take part in violations, by tasks over rows that were sent to them: ``row`` and ``pairs``."""
-    return sent.mapInArrow(RowsTask(items, view.table.nulls, ROW), f"item int, {ROW} {dict(rows.dtypes)[ROW]}, pairs bigint").drop("item")
+    return sent.mapInArrow(
+        RowsTask(items, view.table.nulls, ROW), f"item int, {ROW} {dict(rows.dtypes)[ROW]}, pairs bigint"
+    ).drop("item")
 
 
 def fits_tasks(view: View, shape: Shape) -> bool:
-    """Whether rows have to be looked at by tasks, and each group of rows that may violate the shape is small enough for one.
+    """Whether rows have to be looked at by tasks, and each group of rows that may violate the shape is small enough for
+    one.
 
-    Spark SQL counts ``=`` and ``!=`` better, except between types that it does not compare exactly: then groups may have any size.
+    Spark SQL counts ``=`` and ``!=`` better, except between types that it does not compare exactly: then groups may
+    have any size.
     """
     return not heavy_keys(view, shape) if shape.inequalities else not aggregate.in_spark(view.table, shape.between)
 
 
 @dataclass(frozen=True)
 class Partitioning:
-    """Items that are answered on one partitioning: by ``columns`` that all of them have among their equalities, or in two roles."""
+    """Items that are answered on one partitioning: by ``columns`` that all of them have among their equalities, or in
+    two roles."""
 
     items: tuple[Item, ...]
     shapes: tuple[Shape, ...]
@@ -137,12 +149,16 @@ class Partitioning:
             known = view.table.known(rows, (*self.columns, *(self.shapes[0].s_known if len(self.shapes) == 1 else ())))
             for within in self.scope:  # made of columns that are equal in both rows, so both rows are within it or none
                 known = known.where(within.condition(view.table, known, "s"))
-            sent, copies = known.select(hashed([known[c] for c in self.columns]).alias(KEY), *(known[c] for c in used)), 1
+            sent, copies = (
+                known.select(hashed([known[c] for c in self.columns]).alias(KEY), *(known[c] for c in used)),
+                1,
+            )
         return sent.repartition(tasks_for(copies * view.table.rows, view.task_rows(used), view.slots), KEY).drop(KEY)
 
 
 def key_predicates(shape: Shape) -> tuple[Predicate, ...]:
-    """The equalities by which rows of a shape meet: those of one column, if there are any; then rows need not be sent twice."""
+    """The equalities by which rows of a shape meet: those of one column, if there are any; then rows need not be sent
+    twice."""
     return tuple(p for p in shape.equal if p.same_column) or shape.equal
 
 

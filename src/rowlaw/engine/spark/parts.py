@@ -44,30 +44,42 @@ class SparkParts(SparkFindings):
 
     @cached_property
     def counts(self) -> tuple[SparkCount, ...]:
-        return tuple(SparkCount(self, rule, sum(p.counts[rule].pairs for p in self.pieces), None) for rule in range(len(self.checked)))
+        return tuple(
+            SparkCount(self, rule, sum(p.counts[rule].pairs for p in self.pieces), None)
+            for rule in range(len(self.checked))
+        )
 
     def involved(self, rule: int) -> DataFrame:
         from pyspark.sql import functions as f
 
         if rule not in self._involved:
-            together = reduce(lambda a, b: a.unionByName(b), [p.involved(rule).select(ROW, PAIRS) for p in self._pieces_of(rule)])
+            together = reduce(
+                lambda a, b: a.unionByName(b), [p.involved(rule).select(ROW, PAIRS) for p in self._pieces_of(rule)]
+            )
             self._involved[rule] = self.view.table.keeper.cache(together.groupBy(ROW).agg(f.sum(PAIRS).alias(PAIRS)))
         return self._involved[rule]
 
     def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
-        """Violations of each part, those of the rows in most violations first; a pair that is broken both ways in one direction."""
+        """Violations of each part, those of the rows in most violations first; a pair that is broken both ways in one
+        direction."""
         listed = pa.concat_tables([piece.first(rule, limit, each) for piece in self._pieces_of(rule)])
         chosen: dict[frozenset[object], int] = {}
         if about_single_rows(self.checked[rule]):
             return listed.slice(0, limit)
-        for place, (s, t) in enumerate(zip(listed.column("s_row").to_pylist(), listed.column("t_row").to_pylist(), strict=True)):
+        for place, (s, t) in enumerate(
+            zip(listed.column("s_row").to_pylist(), listed.column("t_row").to_pylist(), strict=True)
+        ):
             chosen.setdefault(frozenset((s, t)), place)
         return listed.take(pa.array(list(chosen.values())[:limit], pa.int64()))
 
     def violations(self, rule: int, id: str, session: SparkSession | None = None) -> DataFrame:
-        return reduce(lambda a, b: a.unionByName(b), [piece.violations(rule, id, session) for piece in self._pieces_of(rule)])
+        return reduce(
+            lambda a, b: a.unionByName(b), [piece.violations(rule, id, session) for piece in self._pieces_of(rule)]
+        )
 
-    def _all_pairs(self, rule: int | None, columns: Sequence[str], shown: Collection[tuple[str, str]] | None = None) -> DataFrame:
+    def _all_pairs(
+        self, rule: int | None, columns: Sequence[str], shown: Collection[tuple[str, str]] | None = None
+    ) -> DataFrame:
         pieces = self.pieces[:1] if rule is None else self._pieces_of(rule)
         return reduce(lambda a, b: a.unionByName(b), [piece._all_pairs(rule, columns, shown) for piece in pieces])
 

@@ -17,7 +17,8 @@ PAIRS = "pairs"  # the column of a frame that says in how many violations a row 
 
 
 class Counted(NamedTuple):
-    """Signed violations of one rule, from one job; ``rows`` is None where the job does not count the rows that take part."""
+    """Signed violations of one rule, from one job; ``rows`` is None where the job does not count the rows that take
+    part."""
 
     rule: int
     pairs: int
@@ -41,7 +42,8 @@ class Plan(Protocol):
         """Whether the plan can count a shape, and none of its tasks gets more rows than it can hold."""
 
     def in_two_roles(self, shape: Shape) -> bool:
-        """Whether rows are sent once for each role: then the pair of a row with itself is counted too, and has to be subtracted."""
+        """Whether rows are sent once for each role: then the pair of a row with itself is counted too, and has to be
+        subtracted."""
 
     def seconds(self, view: View, shape: Shape) -> float:
         """Cost estimate of counting, in seconds."""
@@ -54,7 +56,8 @@ class RowPlan(Plan, Protocol):
     """A plan that looks at each row by itself, and so can say which rows take part."""
 
     def frames(self, view: View, rows: DataFrame, part: AnyPart) -> list[DataFrame]:
-        """Frames of ``row`` and ``pairs`` whose sum is, for each row, the count of its violations in a part, the sign left out."""
+        """Frames of ``row`` and ``pairs`` whose sum is, for each row, the count of its violations in a part, the sign
+        left out."""
 
 
 P_co = TypeVar("P_co", bound=Plan, covariant=True)

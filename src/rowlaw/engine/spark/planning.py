@@ -1,7 +1,7 @@
 """From rules to parts: which plan counts which part of a rule's violations.
 
-A denial that no plan counts as it is becomes several signed parts: ``!=`` by inclusion and exclusion, groups too large for a task apart
-from all others.
+A denial that no plan counts as it is becomes several signed parts: ``!=`` by inclusion and exclusion, groups too large
+for a task apart from all others.
 """
 
 from __future__ import annotations

@@ -27,7 +27,11 @@ def spark_frame(source: Source, session: SparkSession) -> tuple[DataFrame, pa.Sc
     if isinstance(source, FrameSource):
         return (source.frame, source.schema) if not source.types else _converted(source)
     if all(isinstance(split, MemorySplit) for split in source.splits) and not source.types:
-        table = pa.concat_tables([split.read(source.columns) for split in source.splits]) if source.splits else source.schema.empty_table()
+        table = (
+            pa.concat_tables([split.read(source.columns) for split in source.splits])
+            if source.splits
+            else source.schema.empty_table()
+        )
         schema = _stored(source.schema)
         return frame_of(session, table.cast(schema), from_arrow_schema(schema)), schema
     schema = _schema_of(source, session)
@@ -80,7 +84,9 @@ class ReadSplits:
 
     def typed(self, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         """A column of a split in the type of its field."""
-        chunks = [_typed_chunk(chunk, field.type, self.wanted.get(field.name), self.inferred) for chunk in column.chunks]
+        chunks = [
+            _typed_chunk(chunk, field.type, self.wanted.get(field.name), self.inferred) for chunk in column.chunks
+        ]
         return pa.chunked_array([chunk.cast(field.type) for chunk in chunks], field.type)
 
 

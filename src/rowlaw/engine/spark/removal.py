@@ -1,7 +1,8 @@
 """Which rows to remove so that a rule holds, on Spark.
 
-For keys and functional dependencies groups say at once what to keep. For other rules the violating pairs are listed if they are few, and a
-greedy cover of them bounds the answer from above, as on one machine; if they are many, all rows that take part as ``s`` are such a bound.
+For keys and functional dependencies groups say at once what to keep. For other rules the violating pairs are listed if
+they are few, and a greedy cover of them bounds the answer from above, as on one machine; if they are many, all rows
+that take part as ``s`` are such a bound.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 COLLECTED_ROWS = 200_000  # rows that take part in violations and are brought to the driver
 
 
-def rows_to_remove(view: View, rows: DataFrame, rule: Rule, pairs: int, involved: DataFrame, limit: int | None) -> Removal:
+def rows_to_remove(
+    view: View, rows: DataFrame, rule: Rule, pairs: int, involved: DataFrame, limit: int | None
+) -> Removal:
     """The fewest rows without which a rule holds, or an upper bound, and the ids of the first ``limit`` of them."""
     if not pairs:
         return Removal(0, exact=True, first=())
@@ -36,7 +39,9 @@ def rows_to_remove(view: View, rows: DataFrame, rule: Rule, pairs: int, involved
         case Key(columns):
             return _removal(view, _behind(view, broken, [table.names[c] for c in columns], None), limit, exact=True)
         case FunctionalDependency(left, right):
-            return _removal(view, _behind(view, broken, [table.names[c] for c in left], table.names[right]), limit, exact=True)
+            return _removal(
+                view, _behind(view, broken, [table.names[c] for c in left], table.names[right]), limit, exact=True
+            )
     safe = [table.names[c] for c in rule.columns]
     held = broken.select(ROW, *safe).orderBy(ROW).limit(COLLECTED_ROWS + 1).toArrow()
     if held.num_rows > COLLECTED_ROWS:
@@ -49,7 +54,8 @@ def rows_to_remove(view: View, rows: DataFrame, rule: Rule, pairs: int, involved
 
 
 def _behind(view: View, rows: DataFrame, left: list[str], right: str | None) -> DataFrame:
-    """Of each group all rows but the first one; or, of a dependency, all but those with the group's most frequent value."""
+    """Of each group all rows but the first one; or, of a dependency, all but those with the group's most frequent
+    value."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 

@@ -1,7 +1,7 @@
 """The fewest rows to remove so that keys, functional and order dependencies hold, counted where the rows are.
 
-Groups are counted each by itself, so partitions by a column of the context add up. Without such a column, keys and functional dependencies
-follow from the sizes of groups in Spark SQL; an order has to be looked at as a whole.
+Groups are counted each by itself, so partitions by a column of the context add up. Without such a column, keys and
+functional dependencies follow from the sizes of groups in Spark SQL; an order has to be looked at as a whole.
 """
 
 from __future__ import annotations
@@ -54,13 +54,21 @@ class Removing:
         firsts = np.cumsum([0, *(len(question.targets) for question in questions)]).tolist()
         numbered = list(zip(firsts, questions, strict=False))
         removed = np.zeros(firsts[-1], np.int64)
-        for root, places in self.engine.roots([[self.names[c] for c in question.context] for question in questions]).items():
+        for root, places in self.engine.roots(
+            [[self.names[c] for c in question.context] for question in questions]
+        ).items():
             some = [numbered[place] for place in places]
-            whole = some if root is not None else [(first + i, order) for first, question in some for i, order in _orders(question)]
+            whole = (
+                some
+                if root is not None
+                else [(first + i, order) for first, question in some for i, order in _orders(question)]
+            )
             for item, count in self._by_tasks(root, whole):
                 removed[item] += count
             if root is None:
-                for item, context, target in ((first + i, q.context, t) for first, q in some for i, t in enumerate(q.targets)):
+                for item, context, target in (
+                    (first + i, q.context, t) for first, q in some for i, t in enumerate(q.targets)
+                ):
                     if target.right < 0:
                         removed[item] = self._by_groups([self.names[c] for c in context], target)
         return [removed[first : first + len(question.targets)].tolist() for first, question in numbered]
@@ -72,12 +80,15 @@ class Removing:
         used = sorted({c for _, question in questions for c in _columns(question)})
         names = tuple(self.names[c] for c in used)
         sent = self.engine.partitioned(root, names) if root is not None else self._in_one_task(names)
-        task = RemoveTask(tuple((first, _renumbered(question, used)) for first, question in questions), names, self.engine.table.nulls)
+        task = RemoveTask(
+            tuple((first, _renumbered(question, used)) for first, question in questions), names, self.engine.table.nulls
+        )
         counts = self.engine.collected(sent.mapInArrow(task, REMOVED_SCHEMA), "rows to remove", self.stop)
         return [(row["item"], row["removed"]) for row in counts]
 
     def _by_groups(self, context: Sequence[str], target: Target) -> int:
-        """The rows to remove for a key or functional dependency: all of a group but one, or but those with its most frequent value."""
+        """The rows to remove for a key or functional dependency: all of a group but one, or but those with its most
+        frequent value."""
         from pyspark.sql import functions as f
 
         table = self.engine.table
@@ -85,7 +96,11 @@ class Removing:
         known = table.known(table.plain, [*context, *right])
         cells = known.groupBy(*context, *right).agg(f.count(f.lit(1)).alias("size"))
         kept = f.max("size") if right else f.lit(1)
-        groups = cells.groupBy(*context).agg(f.sum("size").alias("size"), kept.alias("kept")) if right else cells.withColumn("kept", kept)
+        groups = (
+            cells.groupBy(*context).agg(f.sum("size").alias("size"), kept.alias("kept"))
+            if right
+            else cells.withColumn("kept", kept)
+        )
         total = groups.agg(f.sum(f.col("size") - f.col("kept")).alias("removed"))
         return int(self.engine.collected(total, "rows to remove", self.stop)[0]["removed"] or 0)
 
@@ -93,14 +108,20 @@ class Removing:
         table = self.engine.table
         most = View(table, tuple(columns), self.engine.limits).task_rows(columns)
         if table.rows > most:
-            problem = f"an order of all {table.rows:,} rows has to be counted by one task, which holds {most:,}: leave out the kind od"
+            problem = (
+                f"an order of all {table.rows:,} rows has to be counted by one task, which holds {most:,}: "
+                "leave out the kind od"
+            )
             raise RowlawError("BAD_OPTION", option="error", value="", problem=problem)
         return table.plain.select(*columns).coalesce(1)
 
 
 def _orders(question: Question) -> list[tuple[int, Question]]:
-    """The targets about order, each as a question of its own with its index: only these need all rows of a context at once."""
-    return [(i, Question(question.context, (target,))) for i, target in enumerate(question.targets) if target.right >= 0]
+    """The targets about order, each as a question of its own with its index: only these need all rows of a context at
+    once."""
+    return [
+        (i, Question(question.context, (target,))) for i, target in enumerate(question.targets) if target.right >= 0
+    ]
 
 
 def _columns(question: Question) -> set[int]:

@@ -29,7 +29,8 @@ def rows_per_task(table: SparkTable, columns: Sequence[str], limits: SparkLimits
 
 
 def tasks_for(rows: float, per_task: int, slots: int) -> int:
-    """How many tasks so many rows are dealt out to: enough for the memory of each, and not fewer than can run at once."""
+    """How many tasks so many rows are dealt out to: enough for the memory of each, and not fewer than can run at
+    once."""
     return max(1, math.ceil(rows / per_task), min(slots, math.ceil(rows / 1000)))
 
 
@@ -41,11 +42,16 @@ def hashed(values: Sequence[Column]) -> Column:
 
 
 def meeting_value(table: SparkTable, frame: DataFrame, p: Predicate, row: str) -> Column:
-    """What one row brings to an equality: the same for both rows if they are equal, whatever the types of the two columns."""
+    """What one row brings to an equality: the same for both rows if they are equal, whatever the types of the two
+    columns."""
     name = operand(p, row)
     types = {table.arrow_types[table.own_name(operand(p, r))] for r in ("s", "t")}
     kind = table.kinds[name]
-    return frame[name] if len(types) == 1 else expressions.order_key(frame[name], kind, table.arrow_types[table.own_name(name)])
+    return (
+        frame[name]
+        if len(types) == 1
+        else expressions.order_key(frame[name], kind, table.arrow_types[table.own_name(name)])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,11 @@ Scope = tuple[Within | OfSides, ...]  # all conditions that a row has to meet in
 
 
 def may_be(table: SparkTable, frame: DataFrame, shape: Shape, row: str, scope: Scope) -> Column:
-    """Whether a row can have a role: the values compared are known, and it is within the scope. Filters are left to the tasks."""
-    condition = expressions.all_known([frame[name] for name in shape.side_columns(row)] if table.nulls == "unknown" else [])
+    """Whether a row can have a role: the values compared are known, and it is within the scope. Filters are left to the
+    tasks."""
+    condition = expressions.all_known(
+        [frame[name] for name in shape.side_columns(row)] if table.nulls == "unknown" else []
+    )
     for within in scope:
         condition = condition & within.condition(table, frame, row)
     return condition
@@ -104,5 +113,7 @@ def spread(frame: DataFrame, copies: Sequence[Column], columns: Sequence[str], f
     """One row for each copy that is not null: the fields of the copy, and the columns of the row."""
     from pyspark.sql import functions as f
 
-    whole = frame.select(*(frame[c] for c in columns), f.explode(f.array(*copies)).alias("copy")).where("copy is not null")
+    whole = frame.select(*(frame[c] for c in columns), f.explode(f.array(*copies)).alias("copy")).where(
+        "copy is not null"
+    )
     return whole.select(*(f.col(f"copy.{name}").alias(name) for name in fields), *(whole[c] for c in columns))

@@ -1,4 +1,5 @@
-"""Row ids in Arrow tables of a task: ordered and compared, also where an id is a struct, which Arrow itself does not."""
+"""Row ids in Arrow tables of a task: ordered and compared, also where an id is a struct, which Arrow itself does
+not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""The rows that evidence is taken from: a uniform sample, and whole groups of rows that agree on a value, column by column.
+"""The rows that evidence is taken from: a uniform sample, and whole groups of rows that agree on a value, column by
+column.
 
-Laws are about rows that agree on something. In a uniform sample of a large table rows hardly ever agree on a column of many values, so
-for each column the rows of a few of its values are taken as well. One job, bounded in size, the same rows for the same seed.
+Laws are about rows that agree on something. In a uniform sample of a large table rows hardly ever agree on a column of
+many values, so for each column the rows of a few of its values are taken as well. One job, bounded in size, the same
+rows for the same seed.
 """
 
 from __future__ import annotations

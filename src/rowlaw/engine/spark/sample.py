@@ -31,7 +31,9 @@ class TableSample:
         """The sampled rows, encoded."""
         frame = self.table.plain.select(*self.columns)
         if self.table.rows > self.limit:
-            frame = frame.sample(fraction=min(1.0, FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(self.limit)
+            frame = frame.sample(fraction=min(1.0, FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(
+                self.limit
+            )
         with job(self.table.session, "sample rows"):
             return MemoryRelation.of(frame.toArrow())
 
@@ -58,10 +60,12 @@ class TableSample:
         return self.relation.decode(known[first[counts * self.scale > rows]], columns)
 
     def distinct_rows(self, columns: Sequence[str]) -> float:
-        """About how many combinations of values the table has in some columns; all its rows if most of the sample are different.
+        """About how many combinations of values the table has in some columns; all its rows if most of the sample are
+        different.
 
-        Combinations seen once stand for many that were not seen: their count is scaled by the square root of the share that was sampled
-        (Charikar, Chaudhuri, Motwani, Narasayya, "Towards Estimation Error Guarantees for Distinct Values", PODS 2000).
+        Combinations seen once stand for many that were not seen: their count is scaled by the square root of the share
+        that was sampled (Charikar, Chaudhuri, Motwani, Narasayya, "Towards Estimation Error Guarantees for Distinct
+        Values", PODS 2000).
         """
         repeats = np.unique(self._keys(columns, unknown=False), return_counts=True)[1]
         once = int((repeats == 1).sum())
@@ -72,7 +76,8 @@ class TableSample:
         return float(np.sqrt(self.scale) * once + len(repeats) - once)
 
     def borders(self, columns: Sequence[str], buckets: int) -> pa.Array:
-        """Values that cut the columns together into about so many ranges with equally many rows; ascending and distinct."""
+        """Values that cut the columns together into about so many ranges with equally many rows; ascending and
+        distinct."""
         values = pa.concat_arrays([self._order_values(name) for name in columns])
         values = values.take(pa.compute.sort_indices(values)).drop_null()
         if not len(values) or buckets < 2:

@@ -15,7 +15,8 @@ from rowlaw.rules.model import Column, Denial, Op, Predicate
 class Shape:
     """Predicates of a denial about pairs of rows.
 
-    ``s_filters`` and ``t_filters`` are about one row only. ``s_known`` and ``t_known`` are further columns in which null keeps a row out.
+    ``s_filters`` and ``t_filters`` are about one row only. ``s_known`` and ``t_known`` are further columns in which
+    null keeps a row out.
     """
 
     equal: tuple[Predicate, ...]
@@ -65,7 +66,8 @@ class Shape:
         return tuple(dict.fromkeys((*compared, *self.s_known, *self.t_known)))
 
     def side_columns(self, row: str) -> tuple[str, ...]:
-        """The columns of one row that are compared: with unknown nulls, a row with null in one of them takes no part."""
+        """The columns of one row that are compared: with unknown nulls, a row with null in one of them takes no
+        part."""
         compared = (p for p in self.predicates if not isinstance(p.right, IsNull))
         operands = (o for p in compared for o in (p.left, p.right) if isinstance(o, Column) and o.row == row)
         further = self.s_known if row == "s" else self.t_known
@@ -77,7 +79,8 @@ class Shape:
         return tuple(p.left.name for p in self.equal if p.same_column)
 
     def terms(self) -> list[tuple[int, Shape]]:
-        """Signed shapes without differences whose pairs add up to those of this one: ``!=`` is all pairs less the equal ones."""
+        """Signed shapes without differences whose pairs add up to those of this one: ``!=`` is all pairs less the equal
+        ones."""
         s_known = (*self.s_known, *(operand(p, "s") for p in self.differences))
         t_known = (*self.t_known, *(operand(p, "t") for p in self.differences))
         terms = []
@@ -85,7 +88,12 @@ class Shape:
             for some in combinations(self.differences, size):
                 equal = (*self.equal, *(Predicate(p.left, Op.EQ, p.right) for p in some))
                 terms.append(
-                    ((-1) ** size, Shape(equal, self.inequalities, (), self.s_filters, self.t_filters, s_known, t_known, self.apart))
+                    (
+                        (-1) ** size,
+                        Shape(
+                            equal, self.inequalities, (), self.s_filters, self.t_filters, s_known, t_known, self.apart
+                        ),
+                    )
                 )
         return terms
 

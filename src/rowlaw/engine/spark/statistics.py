@@ -1,4 +1,5 @@
-"""Statistics of the columns of a Spark table: exactly those that one process would find, computed where the rows are, when asked for."""
+"""Statistics of the columns of a Spark table: exactly those that one process would find, computed where the rows are,
+when asked for."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ class SparkStatistics:
     @cached_property
     def columns(self) -> tuple[SparkColumn, ...]:
         types, arrow_types = self.table.types, self.table.arrow_types
-        return tuple(SparkColumn(self, name, types[name], arrow_types[name]) for name in self.table.schema.names if name in types)
+        return tuple(
+            SparkColumn(self, name, types[name], arrow_types[name]) for name in self.table.schema.names if name in types
+        )
 
     def column(self, name: str) -> SparkColumn:
         by_name = {column.name: column for column in self.columns}
@@ -125,7 +128,9 @@ class SparkStatistics:
         """The exact sum of the finite values of a column, that of their absolute values, and their count."""
         total, absolute, count = Fraction(0), Fraction(0), 0
         for row in (
-            self.table.plain.select(self.table.names[name]).mapInArrow(_exact_sums, "total string, absolute string, count bigint").collect()
+            self.table.plain.select(self.table.names[name])
+            .mapInArrow(_exact_sums, "total string, absolute string, count bigint")
+            .collect()
         ):
             total, absolute, count = total + Fraction(row[0]), absolute + Fraction(row[1]), count + row[2]
         self._sums[name] = (total, absolute, count)
@@ -135,7 +140,9 @@ class SparkStatistics:
 def _exact_texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Values as texts that are equal if the values are, whatever their types."""
     for batch in batches:
-        yield pa.record_batch({"value": pa.array([_exact_text(value) for value in batch.column(0).to_pylist()], pa.string())})
+        yield pa.record_batch(
+            {"value": pa.array([_exact_text(value) for value in batch.column(0).to_pylist()], pa.string())}
+        )
 
 
 def _exact_text(value: Any) -> str:
@@ -154,5 +161,6 @@ def _exact_sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 part = Fraction(entry["values"]) * entry["counts"]
                 total, absolute, count = total + part, absolute + abs(part), count + entry["counts"]
     yield pa.record_batch(
-        [pa.array([str(total)]), pa.array([str(absolute)]), pa.array([count], pa.int64())], names=["total", "absolute", "count"]
+        [pa.array([str(total)]), pa.array([str(absolute)]), pa.array([count], pa.int64())],
+        names=["total", "absolute", "count"],
     )

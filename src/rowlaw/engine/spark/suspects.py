@@ -1,6 +1,7 @@
 """Cells that are probably wrong, on Spark: the votes of functional dependencies as joins with their groups.
 
-What a vote is says :mod:`rowlaw.engine.local.suspects`. Only cells that some dependency contradicts are looked at by the others.
+What a vote is says :mod:`rowlaw.engine.local.suspects`. Only cells that some dependency contradicts are looked at by
+the others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SCHEMA = pa.schema(
-    [("column", pa.string()), ("value", pa.string()), ("usual", pa.string()), ("against", pa.int64()), ("backing", pa.int64())]
+    [
+        ("column", pa.string()),
+        ("value", pa.string()),
+        ("usual", pa.string()),
+        ("against", pa.int64()),
+        ("backing", pa.int64()),
+    ]
 )
 
 
@@ -43,7 +50,8 @@ def suspects(view: View, rows: DataFrame, rules: Mapping[FunctionalDependency, b
 
 
 def _groups(view: View, rows: DataFrame, rule: FunctionalDependency) -> DataFrame:
-    """The cells of a dependency: its left side, ``value``, ``same`` (rows of the cell), ``size`` (of the group) and what is usual there."""
+    """The cells of a dependency: its left side, ``value``, ``same`` (rows of the cell), ``size`` (of the group) and
+    what is usual there."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -60,7 +68,9 @@ def _says_more_than_chance(view: View, rows: DataFrame, rule: FunctionalDependen
     from pyspark.sql import functions as f
 
     cells = _groups(view, rows, rule).where("size > 1")
-    inside = cells.agg(f.sum(f.col("same") * (f.col("size") - f.col("same")) / (f.col("size") - 1)), f.sum("same")).first()
+    inside = cells.agg(
+        f.sum(f.col("same") * (f.col("size") - f.col("same")) / (f.col("size") - 1)), f.sum("same")
+    ).first()
     right = view.table.names[rule.right]
     known = view.table.known(rows, [*(view.table.names[c] for c in rule.left), right])
     often = known.groupBy(right).agg(f.count(f.lit(1)).alias("n"))
@@ -87,10 +97,16 @@ def _accused(view: View, rows: DataFrame, name: str, rules: list[FunctionalDepen
         joined = rows.select(ROW, *used).join(renamed, reduce(lambda a, b: a & b, on))
         against = (f.col("same") < f.col("best.same")).cast("bigint")
         backing = (f.col("same") == f.col("best.same")).cast("bigint")
-        usual = f.when(against == 1, f.struct(f.lit(number).alias("rule"), f.col("best.value").cast("string").alias("usual")))
+        usual = f.when(
+            against == 1, f.struct(f.lit(number).alias("rule"), f.col("best.value").cast("string").alias("usual"))
+        )
         votes.append(
             joined.select(
-                ROW, f.col(right).cast("string").alias("value"), usual.alias("usual"), against.alias("against"), backing.alias("backing")
+                ROW,
+                f.col(right).cast("string").alias("value"),
+                usual.alias("usual"),
+                against.alias("against"),
+                backing.alias("backing"),
             )
         )
     together = (
@@ -106,6 +122,11 @@ def _accused(view: View, rows: DataFrame, name: str, rules: list[FunctionalDepen
     accused = together.where("against > backing").orderBy(f.col("backing") - f.col("against"), ROW)
     accused = accused if limit is None else accused.limit(limit)
     chosen = accused.select(
-        f.col(ROW).alias("row"), f.lit(name).alias("column"), "value", f.col("usual.usual").alias("usual"), "against", "backing"
+        f.col(ROW).alias("row"),
+        f.lit(name).alias("column"),
+        "value",
+        f.col("usual.usual").alias("usual"),
+        "against",
+        "backing",
     )
     return chosen.toArrow()

@@ -1,4 +1,5 @@
-"""The table of a SparkEngine: a DataFrame with safe column names, plain values and, once rows are asked for, row numbers."""
+"""The table of a SparkEngine: a DataFrame with safe column names, plain values and, once rows are asked for, row
+numbers."""
 
 from __future__ import annotations
 
@@ -83,7 +84,10 @@ class SparkTable:
 
     def _plain_columns(self, whole: DataFrame) -> list[SparkColumn]:
         places = {name: i for i, name in reversed(list(enumerate(self.own_columns)))}
-        chosen = [expressions.plain(whole[f"x{places[name]}"], self.arrow_types[name]).alias(safe) for name, safe in self.names.items()]
+        chosen = [
+            expressions.plain(whole[f"x{places[name]}"], self.arrow_types[name]).alias(safe)
+            for name, safe in self.names.items()
+        ]
         return chosen if self.new is None else [*chosen, whole[f"x{places[self.new]}"].alias(NEW)]
 
     @cached_property
@@ -94,10 +98,11 @@ class SparkTable:
 
     @cached_property
     def numbered(self) -> DataFrame:
-        """All columns of the frame, as x0, x1, ..., and the position of each row in it, from 0: the same whenever it is computed.
+        """All columns of the frame, as x0, x1, ..., and the position of each row in it, from 0: the same whenever it is
+        computed.
 
-        Spark numbers the rows of a partition; where they are among all rows follows from how many rows the partitions before have.
-        Partitions that are computed twice may come in another order, so the numbered rows are kept.
+        Spark numbers the rows of a partition; where they are among all rows follows from how many rows the partitions
+        before have. Partitions that are computed twice may come in another order, so the numbered rows are kept.
         """
         from pyspark.sql import functions as f
 
@@ -114,14 +119,17 @@ class SparkTable:
         return kept.withColumn(NUMBER, f.col(NUMBER) + f.element_at(f.create_map(*offsets), partition))
 
     def check_row_id(self) -> None:
-        """Raise an error unless the row id names every row, and no two rows alike: one job, which also counts the rows."""
+        """Raise an error unless the row id names every row, and no two rows alike: one job, which also counts the
+        rows."""
         if not self.row_id:
             return
         from pyspark.sql import functions as f
 
         ids = [self.names[name] for name in self.row_id]
         groups = self.plain.groupBy(*ids).agg(f.count(f.lit(1)).alias("size"))
-        nulls = [f.sum(f.when(f.col(id).isNull(), f.col("size")).otherwise(0)).alias(f"nulls{i}") for i, id in enumerate(ids)]
+        nulls = [
+            f.sum(f.when(f.col(id).isNull(), f.col("size")).otherwise(0)).alias(f"nulls{i}") for i, id in enumerate(ids)
+        ]
         with job(self.session, "check that row ids are unique"):
             facts = groups.agg(f.sum("size").alias("rows"), f.count(f.lit(1)).alias("distinct"), *nulls).first()
         assert facts is not None
@@ -139,17 +147,21 @@ class SparkTable:
 
         if not self.row_id:
             return self.numbered.select(*self._plain_columns(self.numbered), f.col(NUMBER).alias(ROW))
-        return self.plain.withColumn(ROW, self.id_of({self.names[name]: f.col(self.names[name]) for name in self.row_id}))
+        return self.plain.withColumn(
+            ROW, self.id_of({self.names[name]: f.col(self.names[name]) for name in self.row_id})
+        )
 
     def id_of(self, values: Mapping[str, SparkColumn]) -> SparkColumn:
-        """The id of a row, from its values by safe names. An id of several columns is a struct, with safe names inside the engine."""
+        """The id of a row, from its values by safe names. An id of several columns is a struct, with safe names inside
+        the engine."""
         from pyspark.sql import functions as f
 
         safe = [self.names[name] for name in self.row_id]
         return values[safe[0]] if len(safe) == 1 else f.struct(*(values[name].alias(name) for name in safe))
 
     def shown_id(self, column: str = ROW) -> SparkColumn:
-        """A column of row ids as users see it: the fields of a struct have the names that the columns have in the table."""
+        """A column of row ids as users see it: the fields of a struct have the names that the columns have in the
+        table."""
         return self._id_column(column, self.row_id)
 
     def _id_column(self, column: str, names: Sequence[str]) -> SparkColumn:
@@ -163,7 +175,9 @@ class SparkTable:
         from pyspark.sql.types import StructField, StructType
 
         types = {field.name: field.dataType for field in self.plain.schema.fields}
-        return StructType([StructField(name, types[self.names[own]]) for name, own in zip(names, self.row_id, strict=True)])
+        return StructType(
+            [StructField(name, types[self.names[own]]) for name, own in zip(names, self.row_id, strict=True)]
+        )
 
     @cached_property
     def id_bytes(self) -> int:
@@ -182,13 +196,21 @@ class SparkTable:
         return pa.struct([pa.field(name, arrow_type.field(i).type) for i, name in enumerate(self.row_id)])
 
     def flagged(self, broken: DataFrame, numbered: DataFrame | None = None) -> DataFrame:
-        """The frame as it is, with what each row is called and the rules that it breaks. ``broken``: ``row`` and ``rule``.
+        """The frame as it is, with what each row is called and the rules that it breaks. ``broken``: ``row`` and
+        ``rule``.
 
-        ``numbered``: all columns, as x0, x1, ..., and ``row``, where the numbers of rows are not those of :attr:`numbered`.
+        ``numbered``: all columns, as x0, x1, ..., and ``row``, where the numbers of rows are not those of
+        :attr:`numbered`.
         """
         from pyspark.sql import functions as f
 
-        whole = numbered if numbered is not None else self._labelled_input if self.row_id else self.numbered.withColumnRenamed(NUMBER, ROW)
+        whole = (
+            numbered
+            if numbered is not None
+            else self._labelled_input
+            if self.row_id
+            else self.numbered.withColumnRenamed(NUMBER, ROW)
+        )
         # ids from another engine have the names of the table
         broken = broken.select(self._id_column(ROW, [self.names[name] for name in self.row_id]), "rule")
         rules = broken.groupBy(ROW).agg(f.sort_array(f.collect_set("rule")).alias("rules"))
@@ -203,7 +225,8 @@ class SparkTable:
         whole = self.by_position
         places = {name: whole[f"x{self.own_columns.index(name)}"] for name in self.row_id}
         return whole.withColumn(
-            ROW, self.id_of({self.names[n]: expressions.plain(place, self.arrow_types[n]) for n, place in places.items()})
+            ROW,
+            self.id_of({self.names[n]: expressions.plain(place, self.arrow_types[n]) for n, place in places.items()}),
         )
 
     def _free(self, name: str) -> str:

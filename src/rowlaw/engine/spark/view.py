@@ -44,7 +44,8 @@ class View:
         return rows_per_task(self.table, columns, self.limits)
 
     def heavy(self, operands: Sequence[Sequence[str]], columns: Sequence[str]) -> tuple[int, ...]:
-        """Keys that have too many rows for one task: each of ``operands`` is a list of columns whose values make a key."""
+        """Keys that have too many rows for one task: each of ``operands`` is a list of columns whose values make a
+        key."""
         limit = self.limits.group_share * self.task_rows(columns)
         if self.table.rows <= limit:
             return ()

@@ -30,7 +30,8 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A denial over the columns of the task's rows, and the part of the rows that it is about; ``number`` tells it from others."""
+    """A denial over the columns of the task's rows, and the part of the rows that it is about; ``number`` tells it from
+    others."""
 
     number: int
     denial: Denial
@@ -92,7 +93,8 @@ class CountTask:
 
 @dataclass(frozen=True)
 class FoldTask:
-    """Counts the violations of each item among all rows that distinct rows stand for; declines more than ``limit`` distinct rows."""
+    """Counts the violations of each item among all rows that distinct rows stand for; declines more than ``limit``
+    distinct rows."""
 
     items: tuple[Item, ...]
     nulls: Nulls
@@ -140,12 +142,15 @@ class RowsTask:
                     some = slice(start, start + PAIRS_AT_ONCE)
                     ids = table.column(self.row).take(pa.array(found.rows[some])).combine_chunks()
                     numbers = pa.repeat(pa.scalar(item.number, pa.int32()), len(ids))
-                    yield pa.record_batch([numbers, _one(ids), pa.array(found.per_row[some], pa.int64())], names=["item", "row", "pairs"])
+                    yield pa.record_batch(
+                        [numbers, _one(ids), pa.array(found.per_row[some], pa.int64())], names=["item", "row", "pairs"]
+                    )
 
 
 @dataclass(frozen=True)
 class PairsTask:
-    """All violations of one item, or the first ``limit`` of a partition: ids of both rows, and their values in ``columns``.
+    """All violations of one item, or the first ``limit`` of a partition: ids of both rows, and their values in
+    ``columns``.
 
     Rows that stand on both sides have two positions, so the pair of a row with itself is left out by its id.
     """
@@ -185,7 +190,10 @@ def grouped(items: Sequence[Item]) -> dict[tuple[int, tuple[str, ...]], list[Ite
     by_part: dict[int, list[Item]] = {}
     for item in items:
         by_part.setdefault(item.part, []).append(item)
-    return {(part, tuple(dict.fromkeys(c for item in some for c in item.denial.columns))): some for part, some in by_part.items()}
+    return {
+        (part, tuple(dict.fromkeys(c for item in some for c in item.denial.columns))): some
+        for part, some in by_part.items()
+    }
 
 
 def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -18,7 +18,8 @@ CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
 def write_parquet(frame: DataFrame, path: str) -> None:
-    """Write a frame to a new folder. A path without a scheme is on this machine if the workers are, else where Spark's default is."""
+    """Write a frame to a new folder. A path without a scheme is on this machine if the workers are, else where Spark's
+    default is."""
     from pyspark.errors import AnalysisException
 
     session = frame.sparkSession
