@@ -40,7 +40,7 @@ def script(tmp_path) -> Script:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=600,
             check=False,
         )
 
