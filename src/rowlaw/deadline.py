@@ -116,12 +116,12 @@ class Deadline(Stop):
         The first portion is always made: there is something to show for the time taken.
         """
         until = self.part(share)
-        found: list[R] = []
+        made: list[R] = []
         for start in range(0, len(items), portion):
             if start and until.passed:
-                return found, start
-            found += make(items[start : start + portion])
-        return found, len(items)
+                return made, start
+            made += make(items[start : start + portion])
+        return made, len(items)
 
     def interrupt(self) -> bool:
         """Take a first Ctrl-C: stop, and rank what is proven quickly. Whether it was the first."""

@@ -270,8 +270,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     folded = {n.casefold(): n for n in reversed(names)}
-    found = folded.get(name.casefold()) or next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.5)), None)
-    return f"; did you mean {found!r}?" if found is not None else ""
+    close = folded.get(name.casefold()) or next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.5)), None)
+    return f"; did you mean {close!r}?" if close is not None else ""
 
 
 def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str], name: str = "") -> None:

@@ -125,16 +125,18 @@ def _write(told: Story, home: Path) -> None:
 def _laws(console: Console, told: Story, home: Path) -> RuleSet:
     """The ranked laws, and what nearly holds."""
     source = home / f"{told.name}.csv"
-    found = discover(os.fspath(source), progress=False)
+    discovery = discover(os.fspath(source), progress=False)
     step(
-        console, f"{found.total:,} laws that its rows obey, the best first", [f"rowlaw discover {source} --top {SHOWN}"]
+        console,
+        f"{discovery.total:,} laws that its rows obey, the best first",
+        [f"rowlaw discover {source} --top {SHOWN}"],
     )
     table = Table("", "score", "law", "in words", box=None, header_style="dim", padding=(0, 1))
-    for rule in found.rules[:SHOWN]:
+    for rule in discovery.rules[:SHOWN]:
         table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
     say(console, table)
     _nearly(console, told.nearly, source, told.row_id)
-    laws = RuleSet((*found.rules[:CHECKED], *told.rules), found.nulls, found.settings)
+    laws = RuleSet((*discovery.rules[:CHECKED], *told.rules), discovery.nulls, discovery.settings)
     laws.save(home / "laws.yaml")
     return laws
 

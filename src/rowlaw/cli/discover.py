@@ -43,11 +43,11 @@ def run(
     if limit is not None and limit >= 0:  # another value is for discovery to refuse
         limit = max(0.0, limit - (time.monotonic() - BEGAN))
     with listening(first):
-        found = discover(source, session=session, progress=not quiet, time_limit=limit, **options)
+        discovery = discover(source, session=session, progress=not quiet, time_limit=limit, **options)
         if rules_file is not None:
-            found.save(rules_file)
-        write(_written(found, format, out, options["all"]), out)
-    if found.partial:
+            discovery.save(rules_file)
+        write(_written(discovery, format, out, options["all"]), out)
+    if discovery.partial:
         print("rowlaw: stopped early; the rules shown are proven, others may be missing", file=sys.stderr)
     return 0
 

@@ -93,8 +93,13 @@ def run(
     source: str, text: str, master: str | None, *, format: str, out: str | None, quiet: bool, options: dict[str, Any]
 ) -> None:
     """Explain a rule on a table."""
-    found = explain(source, text, session=started(master), progress=not quiet, **options)
-    write(json.dumps(found.to_dict(), ensure_ascii=False, default=str) if format == "json" else _text(found, out), out)
+    explanation = explain(source, text, session=started(master), progress=not quiet, **options)
+    write(
+        json.dumps(explanation.to_dict(), ensure_ascii=False, default=str)
+        if format == "json"
+        else _text(explanation, out),
+        out,
+    )
 
 
 def _text(found: Explanation, out: str | None) -> str:

@@ -191,8 +191,8 @@ class Space:
 
     def parameters(self) -> dict[str, Any]:
         """The options as parameters of :func:`rowlaw.discover`."""
-        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("operators", "predicate")}
-        return {**found, "operators_of": operators_of(self.operators or ()), "predicates": self.predicate or None}
+        parameters = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("operators", "predicate")}
+        return {**parameters, "operators_of": operators_of(self.operators or ()), "predicates": self.predicate or None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,10 +248,10 @@ class Commands(TyperGroup):
         return command
 
     def get_params(self, ctx: Any) -> Any:
-        found = super().get_params(ctx)
-        for parameter in found:
+        parameters = super().get_params(ctx)
+        for parameter in parameters:
             parameter.metavar = ""  # the group itself has flags only
-        return found
+        return parameters
 
 
 def unfolded(command: Callable[..., None]) -> Callable[..., None]:
@@ -293,10 +293,10 @@ def kinds(text: str | None) -> list[str] | None:
     given."""
     if text is None:
         return None
-    found = names(text)
-    if not found:
+    asked = names(text)
+    if not asked:
         raise RowlawError("BAD_OPTION", option="--kinds", value=text, problem=f"give one at least: {ALL_KINDS}")
-    return found
+    return asked
 
 
 def names(text: str | None) -> list[str] | None:
@@ -306,13 +306,13 @@ def names(text: str | None) -> list[str] | None:
 
 def pairs(text: str | None, option: str) -> dict[str, str]:
     """``zip=string,price=decimal(10,2)`` as a mapping."""
-    found = {}
+    values = {}
     for part, raw in _parts(text or ""):
         name, equals, value = part.partition("=")
         if not equals:
             raise RowlawError("BAD_OPTION", option=option, value=raw, problem="write name=value,name=value")
-        found[name.strip()] = value.strip()
-    return found
+        values[name.strip()] = value.strip()
+    return values
 
 
 def operators_of(texts: Iterable[str]) -> dict[str, str]:
@@ -321,7 +321,7 @@ def operators_of(texts: Iterable[str]) -> dict[str, str]:
     >>> operators_of(["zip== !=", "`a=b`=<"])
     {'zip': '= !=', 'a=b': '<'}
     """
-    found = {}
+    operators = {}
     for text in texts:
         quoted = _QUOTED.match(text)
         name, equals, value = (
@@ -329,12 +329,12 @@ def operators_of(texts: Iterable[str]) -> dict[str, str]:
         )
         if not (name.strip() and equals and value.strip()):
             raise RowlawError("BAD_OPTION", option="--operators", value=text, problem="write column='= !='")
-        if name.strip() in found:
+        if name.strip() in operators:
             raise RowlawError(
                 "BAD_OPTION", option="--operators", value=text, problem=f"the column {name.strip()!r} is given twice"
             )
-        found[name.strip()] = value.strip()
-    return found
+        operators[name.strip()] = value.strip()
+    return operators
 
 
 def _parts(text: str) -> list[tuple[str, str]]:

@@ -30,11 +30,13 @@ def run(
     reading: dict[str, Any],
 ) -> None:
     """Describe the columns of a table, and print it."""
-    found = profile(source, rules=rules, top=top, session=started(master), engine=engine, progress=not quiet, **reading)
+    described = profile(
+        source, rules=rules, top=top, session=started(master), engine=engine, progress=not quiet, **reading
+    )
     if format == "json":
-        text = json.dumps(found.to_dict(), ensure_ascii=False, default=str)
+        text = json.dumps(described.to_dict(), ensure_ascii=False, default=str)
     else:
-        text = markdown_table(HEAD, found.cells()) if format == "markdown" else _text(found, out)
+        text = markdown_table(HEAD, described.cells()) if format == "markdown" else _text(described, out)
     write(text, out)
 
 

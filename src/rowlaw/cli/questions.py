@@ -15,8 +15,8 @@ def implies(rules: str, asked: Sequence[str], *, format: str, out: str | None) -
     known = _rules(rules)
     answers = {text: known.implies(text) for text in asked}
     if format == "json":
-        found = [{"rule": text, "implied": answer} for text, answer in answers.items()]
-        write(json.dumps({"rules": len(known), "nulls": known.nulls, "answers": found}, ensure_ascii=False), out)
+        told = [{"rule": text, "implied": answer} for text, answer in answers.items()]
+        write(json.dumps({"rules": len(known), "nulls": known.nulls, "answers": told}, ensure_ascii=False), out)
     else:
         write("\n".join(f"{'follows' if answer else 'not decided'}: {text}" for text, answer in answers.items()), out)
     return 0 if all(answers.values()) else 1
@@ -24,9 +24,11 @@ def implies(rules: str, asked: Sequence[str], *, format: str, out: str | None) -
 
 def order_by(rules: str, columns: str, also: Sequence[str], *, format: str, out: str | None) -> None:
     """Print the shortest sort list that says the same as a given one."""
-    found = _rules(rules).order_by(columns, also=also)
+    shortest = _rules(rules).order_by(columns, also=also)
     write(
-        json.dumps({"given": columns, "order_by": found}, ensure_ascii=False) if format == "json" else ", ".join(found),
+        json.dumps({"given": columns, "order_by": shortest}, ensure_ascii=False)
+        if format == "json"
+        else ", ".join(shortest),
         out,
     )
 

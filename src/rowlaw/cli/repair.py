@@ -39,18 +39,23 @@ def run(
             raise RowlawError(
                 "BAD_OPTION", option="--out", value=out, problem="the source is never written; name another file"
             )
-    found = repair(source, rules, session=started(master), progress=not quiet, **options)
+    suggestions = repair(source, rules, session=started(master), progress=not quiet, **options)
     if out is not None:
-        found.save(out)
+        suggestions.save(out)
         print(
-            f"rowlaw: wrote {counted(len(found), 'suspect cell')} to {out}, {found.suggested:,} with a suggestion",
+            f"rowlaw: wrote {counted(len(suggestions), 'suspect cell')} to {out}, "
+            f"{suggestions.suggested:,} with a suggestion",
             file=sys.stderr,
         )
     elif format == "json":
-        told = {"rows": found.rows, "rules": [str(r.rule) for r in found.rules], "cells": found.cells.to_pylist()}
+        told = {
+            "rows": suggestions.rows,
+            "rules": [str(r.rule) for r in suggestions.rules],
+            "cells": suggestions.cells.to_pylist(),
+        }
         write(json.dumps(told, ensure_ascii=False, default=str), None)
     else:
-        write(_text(found), None)
+        write(_text(suggestions), None)
     return 0
 
 

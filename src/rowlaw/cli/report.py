@@ -43,11 +43,11 @@ def run(
         told["history"] = laws.history
     code = 0
     if rules is None and state is None:
-        found = discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
+        discovery = discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RowlawWarning)  # the user was warned when the table was first read
-            columns = profile(source, rules=found, session=session, progress=False, **reading)
-        write_report(out, found, profile=columns, **told)
+            columns = profile(source, rules=discovery, session=session, progress=False, **reading)
+        write_report(out, discovery, profile=columns, **told)
     else:
         given = load(rules) if rules is not None else laws.rules
         result = check(source, RuleSet.of(given, nulls=nulls), **common)

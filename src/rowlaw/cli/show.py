@@ -49,7 +49,7 @@ def document(
 ) -> dict[str, Any]:
     """The JSON document of a state."""
     rules = laws.rules
-    found: dict[str, Any] = {
+    told: dict[str, Any] = {
         "state": laws.path,
         "rows": laws.table.living,
         "columns": list(laws.table.names),
@@ -61,10 +61,10 @@ def document(
     }
     if laws.chosen:
         counts = laws.counts
-        found["rules"] = [{**rule, "violations": counts[rule["id"]]} for rule in found["rules"]]
+        told["rules"] = [{**rule, "violations": counts[rule["id"]]} for rule in told["rules"]]
     if history:
         past = laws.history
-        found["batches"] = [
+        told["batches"] = [
             {
                 "batch": b.number,
                 "id": b.id,
@@ -76,11 +76,11 @@ def document(
             }
             for b in past.batches
         ]
-        found["history"] = [event.to_dict() for event in _events(past, rule)]
+        told["history"] = [event.to_dict() for event in _events(past, rule)]
     if keys:
-        found["keys"] = [list(key) for key in laws.keys]
-        found["non_keys"] = [list(key) for key in laws.non_keys]
-    return found
+        told["keys"] = [list(key) for key in laws.keys]
+        told["non_keys"] = [list(key) for key in laws.non_keys]
+    return told
 
 
 def rules_text(laws: Laws, top: int | None, out: str | None) -> str:

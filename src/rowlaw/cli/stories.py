@@ -59,8 +59,8 @@ def read_stories() -> dict[str, Any]:
     """All stories, as the file of rowlaw has them."""
     import yaml
 
-    found: dict[str, Any] = yaml.safe_load((files("rowlaw.cli") / "data" / "demo.yaml").read_text("utf-8"))
-    return found
+    stories: dict[str, Any] = yaml.safe_load((files("rowlaw.cli") / "data" / "demo.yaml").read_text("utf-8"))
+    return stories
 
 
 def installed() -> bool:
@@ -70,10 +70,10 @@ def installed() -> bool:
 
 def package_folder(package: str) -> Path:
     """Where a package lies. It is not imported: all that is wanted is a file of it."""
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
         raise RowlawError("MISSING_PACKAGE", what="this table", package=package, install="rowlaw[demo]")
-    return Path(found.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0])
 
 
 def _read(path: Path) -> pa.Table:

@@ -44,7 +44,7 @@ def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline:
     starts = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     sizes = np.bincount(atoms.slot, minlength=len(atoms.slots))
     with deadline.watched():
-        found = enumerate_approximate(
+        hitting = enumerate_approximate(
             members,
             weights,
             starts,
@@ -54,9 +54,9 @@ def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline:
             budget,
             deadline.flag,
         )
-    packed = np.zeros((len(found), atoms.words), np.uint64)
-    for v in range(found.shape[1]):
-        packed[:, v // 64] |= found[:, v].astype(np.uint64) << np.uint64(v % 64)
+    packed = np.zeros((len(hitting), atoms.words), np.uint64)
+    for v in range(hitting.shape[1]):
+        packed[:, v // 64] |= hitting[:, v].astype(np.uint64) << np.uint64(v % 64)
     return packed
 
 

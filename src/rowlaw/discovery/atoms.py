@@ -85,15 +85,15 @@ class Atoms:
         for v, i in enumerate(self.slot.tolist()):
             of_slot.setdefault(i, []).append(v)
         for vertices in of_slot.values():
-            found: list[tuple[int, ...]] = []
+            smallest: list[tuple[int, ...]] = []
             for size in (2, 3):
                 for some in combinations(vertices, size):
                     mask = ANY
                     for v in some:
                         mask &= self.predicates[v].op
-                    if not mask and not any(set(known) <= set(some) for known in found):
-                        found.append(some)
-            contradictions += found
+                    if not mask and not any(set(known) <= set(some) for known in smallest):
+                        smallest.append(some)
+            contradictions += smallest
         return self.pack(contradictions)
 
     def consistent(self, sets: np.ndarray) -> np.ndarray:
@@ -129,13 +129,13 @@ class Atoms:
     def _written(self) -> tuple[np.ndarray, list[Predicate]]:
         """All predicates in canonical order, and for each slot and set of accepted outcomes the place of its predicate
         among them."""
-        found = [
+        by_operator = [
             {mask: Predicate(slot.left, Op(mask), slot.right) for mask in range(1, ANY)} for slot in self.slots.slots
         ]
-        ordered = sorted((p for ops in found for p in ops.values()), key=predicate_key)
+        ordered = sorted((p for ops in by_operator for p in ops.values()), key=predicate_key)
         order = {p: n for n, p in enumerate(ordered)}
-        places = np.full((len(found), ANY + 1), len(ordered), np.int32)  # ANY: the slot is in no predicate
-        for i, ops in enumerate(found):
+        places = np.full((len(by_operator), ANY + 1), len(ordered), np.int32)  # ANY: the slot is in no predicate
+        for i, ops in enumerate(by_operator):
             for mask, p in ops.items():
                 places[i, mask] = order[p]
         return places, ordered
@@ -147,11 +147,11 @@ class Atoms:
 
     def accepted(self, sets: np.ndarray) -> np.ndarray:
         """For each set and slot the outcomes that the rule accepts there, ``uint8[sets, slots]``."""
-        found = np.full((len(sets), len(self.slots)), ANY, np.uint8)
+        accepted = np.full((len(sets), len(self.slots)), ANY, np.uint8)
         for v, predicate in enumerate(self.predicates):
             has = sets[:, v // 64] >> np.uint64(v % 64) & np.uint64(1) != 0
-            found[has, self.slot[v]] &= np.uint8(predicate.op)
-        return found
+            accepted[has, self.slot[v]] &= np.uint8(predicate.op)
+        return accepted
 
     def places(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each set the places of its predicates among ``ordered``, and how many there are."""
@@ -163,9 +163,9 @@ class Atoms:
     def denials(self, sets: np.ndarray) -> list[Denial]:
         """The rules of sets of vertices (none of them forbidden)."""
         ordered = self.ordered
-        found = []
+        denials = []
         for start in range(0, len(sets), WRITTEN_AT_ONCE):
             lines, lengths = self.places(sets[start : start + WRITTEN_AT_ONCE])
             for line, length in zip(lines.tolist(), lengths.tolist(), strict=True):
-                found.append(Denial.canonical(tuple(map(ordered.__getitem__, line[:length]))))
-        return found
+                denials.append(Denial.canonical(tuple(map(ordered.__getitem__, line[:length]))))
+        return denials

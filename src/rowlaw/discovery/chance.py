@@ -48,24 +48,24 @@ class Chance:
 
     def _shorter(self, rule: Rule) -> list[tuple[Denial, float]]:
         """The rule without each of its comparisons in turn, and how often two rows satisfy that comparison."""
-        found = []
+        shorter = []
         for denial in rule.denials[:1]:
             for i, p in enumerate(denial.predicates if len(denial.predicates) > 1 else ()):
                 rest = Denial.canonical(denial.predicates[:i] + denial.predicates[i + 1 :])
                 if rest.arity == denial.arity:
-                    found.append((rest, self._view.share(p)))
-        return found
+                    shorter.append((rest, self._view.share(p)))
+        return shorter
 
     def _counts(self, denials: Sequence[Denial]) -> dict[Denial, float]:
         """About how many ordered pairs break each rule: exactly, where the sample has too few to say."""
-        found: dict[Denial, float] = {}
+        counts: dict[Denial, float] = {}
         rare = []
         for denial in dict.fromkeys(denials):
             hits = np.logical_and.reduce([self._view.holds(p) for p in denial.predicates])
             seen = float(self._view.counts[hits].sum())
-            found[denial] = seen / self._view.total * self._pairs
+            counts[denial] = seen / self._view.total * self._pairs
             if seen < SEEN and sum(p.op.is_inequality for p in denial.predicates) <= 1:
                 rare.append(denial)
         for denial, pairs in zip(rare, self._engine.counts(rare, stop=self._stop), strict=True):
-            found[denial] = float(pairs)
-        return found
+            counts[denial] = float(pairs)
+        return counts

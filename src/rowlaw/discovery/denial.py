@@ -101,12 +101,12 @@ def discover_denials(
         try:
             run.begin(space)
             # with less than two rows there are no pairs, and a share of them means nothing
-            found = run.approximate(error, strategy) if error > 0 and engine.rows > 1 else run.exact(strategy)
+            denials = run.approximate(error, strategy) if error > 0 and engine.rows > 1 else run.exact(strategy)
         except Stopped:
-            found = run.nothing()
-    found.partial = limit.stopped
-    _write(found, limit, engine.known_rows)
-    return found
+            denials = run.nothing()
+    denials.partial = limit.stopped
+    _write(denials, limit, engine.known_rows)
+    return denials
 
 
 def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
@@ -152,11 +152,11 @@ class Search:
         known, self.edges = len(self.edges), np.concatenate((self.edges, edges))
         graph, sets = self._graph(self.edges), self.sets
         try:
-            found = finished(lambda: refine(graph, sets, known, self.deadline, cores()), self.deadline)
+            refined = finished(lambda: refine(graph, sets, known, self.deadline, cores()), self.deadline)
         except Stopped:  # what was proven among the sets before stays
             return
-        if found.complete:
-            self.sets = found.sets
+        if refined.complete:
+            self.sets = refined.sets
         else:
             self.deadline.stop(TOO_MANY)
 
@@ -244,11 +244,11 @@ class _Run:
             raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
         on_sample = _Run(self.engine.on_sample, self.atoms, self.deadline, self.progress, self.sample)
         on_sample.folded = self.folded
-        found = on_sample.exact("auto")
+        preliminary = on_sample.exact("auto")
         if on_sample.search is None or self.deadline.passed:
             return self.nothing()
         why = f"rules of {self.engine.sample().rows:,} rows are validated on all {self.engine.rows:,}"
-        return self.by_sample(found.evidence, on_sample.search, 0.0, why)
+        return self.by_sample(preliminary.evidence, on_sample.search, 0.0, why)
 
     def by_hydra(self) -> Denials:
         """Hydra as published: sample, search, list all violating pairs of what was found, and search again."""
@@ -328,33 +328,33 @@ class _Run:
 
     def _worth_covering(self, sets: np.ndarray, covered: Mapping[str, np.ndarray], each: float) -> list[str]:
         """Further columns whose pairs are compared more quickly than rules are asked about that only they cover."""
-        found: list[str] = []
+        worthwhile: list[str] = []
         left = sets[~self._has_any(sets, covered.values())]
         for column, (seconds, atoms) in self._agreeing.items():
             mine = self._has_any(left, [atoms])
             if column not in covered and COVER_SECONDS + seconds < np.count_nonzero(mine) * each:
-                found.append(column)
+                worthwhile.append(column)
                 left = left[~mine]
-        return found
+        return worthwhile
 
     @cached_property
     def _agreeing(self) -> dict[str, tuple[float, np.ndarray]]:
         """For each column, quickest first, about how long comparing all pairs that agree on it takes, and the atoms of
         its equality."""
-        found = {}
+        by_column = {}
         for i, slot in enumerate(self.slots.slots):
             if isinstance(slot.right, Column) and slot.left.name == slot.right.name:
                 equal = [int(v) for v in np.flatnonzero(self.atoms.slot == i) if self.atoms.predicates[v].op & Op.EQ]
                 pairs = self.engine.statistics.agreeing_pairs(slot.left.name)
-                found[slot.left.name] = (self._seconds(pairs), self.atoms.pack([equal])[0])
-        return dict(sorted(found.items(), key=lambda item: item[1][0]))
+                by_column[slot.left.name] = (self._seconds(pairs), self.atoms.pack([equal])[0])
+        return dict(sorted(by_column.items(), key=lambda item: item[1][0]))
 
     def _has_any(self, sets: np.ndarray, all_of: Iterable[np.ndarray]) -> np.ndarray:
         """Which sets have all atoms of at least one line."""
-        found = np.zeros(len(sets), bool)
+        has_any = np.zeros(len(sets), bool)
         for line in all_of:
-            found |= ((sets & line) == line).all(axis=1)
-        return found
+            has_any |= ((sets & line) == line).all(axis=1)
+        return has_any
 
     def approximate(self, error: float, strategy: Strategy) -> Denials:
         rows = self.engine.rows

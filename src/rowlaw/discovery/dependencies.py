@@ -73,9 +73,11 @@ def discover_dependencies(
     goals = Goals(names, frozenset(kinds), deadline or Deadline(), sides)
     shown = progress or Progress(quiet=True)
     with goals.deadline.watched():
-        found = Approximate(engine, goals, shown, error).run() if error else Exact(engine, goals, shown).run(strategy)
-    found.rules = not_vacuous(found.rules, engine.known_rows)
-    return found
+        dependencies = (
+            Approximate(engine, goals, shown, error).run() if error else Exact(engine, goals, shown).run(strategy)
+        )
+    dependencies.rules = not_vacuous(dependencies.rules, engine.known_rows)
+    return dependencies
 
 
 class Exact:
@@ -106,10 +108,14 @@ class Exact:
                 self._find(goals, strategy)
         rules, late = self.goals.rules(proven=self.complete)
         partial = self.deadline.stopped or bool(late)
-        found = Dependencies(rules, "pairs" if self.complete else "sample", self.why + late, partial, self.rounds)
-        found.candidates, found.validations = self.candidates, self.validations
-        found.key_sets = next((goal.sets for goal in self.goals.first if goal.kind == "key" and not partial), None)
-        return found
+        dependencies = Dependencies(
+            rules, "pairs" if self.complete else "sample", self.why + late, partial, self.rounds
+        )
+        dependencies.candidates, dependencies.validations = self.candidates, self.validations
+        dependencies.key_sets = next(
+            (goal.sets for goal in self.goals.first if goal.kind == "key" and not partial), None
+        )
+        return dependencies
 
     def _validate_those_of_sample(self, strategy: Strategy) -> Dependencies:
         """All laws of the sample first, then the conversation about all rows."""

@@ -289,13 +289,13 @@ def run(
                 engine, space, error=error, strategy=of_pairs, deadline=limit, progress=shown, sample=sampling
             )
         with shown.phase("rank"):
-            found = listing.result(top, shown)
+            discovery = listing.result(top, shown)
         known = listing.dependencies
         counters = {"candidates": known.candidates, "validations": known.validations} if known is not None else {}
         columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
         if not non_keys or known is None or known.key_sets is None:
-            return replace(found, counters=counters)
-        return replace(found, counters=counters, non_keys=tuple(known.non_keys(columns)) if engine.rows > 1 else ())
+            return replace(discovery, counters=counters)
+        return replace(discovery, counters=counters, non_keys=tuple(known.non_keys(columns)) if engine.rows > 1 else ())
 
 
 def _so_far(rules: Sequence[Rule]) -> str:
@@ -336,10 +336,10 @@ def _dependencies(
     if not engine.sample_is_whole:
         problem = "the table is larger than what this process may hold; use auto"
         raise RowlawError("BAD_OPTION", option="strategy", value=strategy, problem=problem)
-    found = Dependencies([], "levels", "asked for")
+    dependencies = Dependencies([], "levels", "asked for")
     if "key" in kinds:
-        found = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)
-        found.strategy, found.why = "levels", "asked for; keys by differences"
+        dependencies = discover_dependencies(engine, ("key",), deadline=deadline, progress=progress)
+        dependencies.strategy, dependencies.why = "levels", "asked for; keys by differences"
     if {"fd", "od"} & set(kinds):
         columns = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
         sides = [name for name in columns if strings or engine.statistics.column(name).type in ORDERED_TYPES]
@@ -352,11 +352,11 @@ def _dependencies(
             size=levels[0],
             pairs=levels[1],
         )
-        found.candidates, found.validations = (
-            found.candidates + by_levels.checked,
-            found.validations + by_levels.validated,
+        dependencies.candidates, dependencies.validations = (
+            dependencies.candidates + by_levels.checked,
+            dependencies.validations + by_levels.validated,
         )
-        found.rules += by_levels.fds if "fd" in kinds else []
-        found.rules += by_levels.ods if "od" in kinds else []
-    found.partial = deadline.stopped
-    return found
+        dependencies.rules += by_levels.fds if "fd" in kinds else []
+        dependencies.rules += by_levels.ods if "od" in kinds else []
+    dependencies.partial = deadline.stopped
+    return dependencies

@@ -66,22 +66,22 @@ class Prior:
         length = max(len(rule.columns), len(rule.predicates)) if isinstance(rule, Denial) else len(rule.columns)
         further = max(0, length - FEWEST[rule.kind])
         in_row = isinstance(rule, Denial) and len(rule.predicates) == rule.arity == 1
-        found = (IN_ROW if in_row else KIND_PRIOR[rule.kind]) / (1 + COLUMN_COST * further)
+        prior = (IN_ROW if in_row else KIND_PRIOR[rule.kind]) / (1 + COLUMN_COST * further)
         names = self._equal(rule)
         if names:
-            found *= MEASURED ** sum(name in self.measured for name in names)
-            found *= NAMED ** (sum(map(_is_name, names)) / len(names))
-            found *= 1 - LATER * sum(self._place.get(name, 0.0) for name in names) / len(names)
+            prior *= MEASURED ** sum(name in self.measured for name in names)
+            prior *= NAMED ** (sum(map(_is_name, names)) / len(names))
+            prior *= 1 - LATER * sum(self._place.get(name, 0.0) for name in names) / len(names)
         if isinstance(rule, FunctionalDependency) and rule.left:
-            found *= 1 + DETERMINES * len(self._determined.get(rule.left, ())) / self._varying
+            prior *= 1 + DETERMINES * len(self._determined.get(rule.left, ())) / self._varying
             if len(rule.left) == 1 and rule.left[0] in self._determined.get((rule.right,), ()):
                 back = self._place[rule.right] < self._place[rule.left[0]]
-                found *= BACK if back else 1.0
+                prior *= BACK if back else 1.0
         if isinstance(rule, Denial):
             for p in rule.predicates:
                 if not p.same_column and isinstance(p.right, Column) and not _related(p.left.name, p.right.name):
-                    found *= UNRELATED
-        return found
+                    prior *= UNRELATED
+        return prior
 
     def _equal(self, rule: Rule) -> tuple[str, ...]:
         match rule:
@@ -100,12 +100,12 @@ def _sentences(engine: DiscoveryEngine, names: Sequence[str]) -> set[str]:
         return set()
     # by place: a column of the table may be called as the first one is
     columns = engine.some_rows(LOOKED_AT, names).columns[1:]
-    found = set()
+    sentences = set()
     for name, column in zip(names, columns, strict=True):
         texts = [text for text in column.to_pylist() if text is not None]
         if texts and sum(map(len, texts)) / len(texts) > SENTENCE:
-            found.add(name)
-    return found
+            sentences.add(name)
+    return sentences
 
 
 @cache
@@ -125,14 +125,14 @@ def _is_name(name: str) -> bool:
 
 
 def _words(name: str) -> set[str]:
-    found, word = set(), ""
+    words, word = set(), ""
     for before, c in zip(" " + name, name, strict=False):
         if not c.isalnum() or (c.isupper() and before.islower()):
-            found.add(word)
+            words.add(word)
             word = ""
         if c.isalnum():
             word += c.lower()
-    return {w.rstrip("0123456789") for w in found | {word} if w} - {""}
+    return {w.rstrip("0123456789") for w in words | {word} if w} - {""}
 
 
 def greedy(

@@ -48,8 +48,8 @@ class Dependencies:
         out."""
         assert self.key_sets is not None
         everything = pack([range(len(names))], len(names))
-        found = unpack(everything & ~minimal_hitting_sets(Hypergraph(self.key_sets, len(names))).all)
-        return sorted((tuple(sorted(names[c] for c in line)) for line in found), key=lambda some: (len(some), some))
+        maximal = unpack(everything & ~minimal_hitting_sets(Hypergraph(self.key_sets, len(names))).all)
+        return sorted((tuple(sorted(names[c] for c in line)) for line in maximal), key=lambda some: (len(some), some))
 
     def with_more(self, other: Dependencies) -> Dependencies:
         """What was found in two steps."""
@@ -138,13 +138,13 @@ class Goals:
             if len(determining) and not determining.any(axis=1).all():  # a side is constant
                 goal.sets, goal.searched = goal.sets[:0], seen
                 return
-            found = minimal_hitting_sets(Hypergraph(edges, self.columns), self.deadline)
-            if not found.complete:
+            hitting = minimal_hitting_sets(Hypergraph(edges, self.columns), self.deadline)
+            if not hitting.complete:
                 self.deadline.stop(TOO_MANY)
-            if goal.searched and not found.complete:  # time is up: what was proven among the sets before stays
+            if goal.searched and not hitting.complete:  # time is up: what was proven among the sets before stays
                 return
-            goal.searched = seen if found.complete else b""
-            goal.sets = self._not_empty(found.sets) if goal.kind == "key" else found.sets
+            goal.searched = seen if hitting.complete else b""
+            goal.sets = self._not_empty(hitting.sets) if goal.kind == "key" else hitting.sets
             goal.sets = goal.sets[~holds_any(goal.sets, determining)]
             # the shortest are asked about first, should there be no time for all
             goal.sets = goal.sets[np.argsort(np.bitwise_count(goal.sets).sum(axis=1, dtype=np.int64), kind="stable")]
@@ -165,21 +165,21 @@ class Goals:
     def rules(self, *, proven: bool) -> tuple[list[Dependency], str]:
         """The laws that the sets stand for, and what there was no time for. ``proven``: all of them; else those that
         are known to hold."""
-        found: list[tuple[Target, np.ndarray]] = []
+        minimal: list[tuple[Target, np.ndarray]] = []
         sizes: list[np.ndarray] = [np.zeros(0, np.int64)]
         for goal in (*self.first, *self.second):
             sets = goal.sets  # a search that was left behind may replace them
             if goal.kind not in self.kinds or not len(sets):
                 continue
             kept = sets if proven else sets[[s.tobytes() in goal.proven for s in sets]]
-            found += [(goal.target, columns) for columns in kept]
+            minimal += [(goal.target, columns) for columns in kept]
             sizes.append(np.bitwise_count(kept).sum(axis=1, dtype=np.int64))
-        total, ranking = len(found), self.deadline.ranking
+        total, ranking = len(minimal), self.deadline.ranking
         # the shortest first, should there be no time for others
         if self.deadline.limited(total) < total or ranking.moment < math.inf:
             shortest = np.argsort(np.concatenate(sizes), kind="stable")[: self.deadline.limited(total)]
-            found = [found[i] for i in shortest.tolist()]
-        laws, number = ranking.made(WRITING, found, self._written)
+            minimal = [minimal[i] for i in shortest.tolist()]
+        laws, number = ranking.made(WRITING, minimal, self._written)
         return (
             laws,
             ""

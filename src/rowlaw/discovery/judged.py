@@ -56,11 +56,11 @@ def judged(engine: DiscoveryEngine, rule: Rule, *, exact: bool, seed: int = 0) -
     """Judge a rule; ``exact``: no rows break it."""
     atoms = atoms_for(engine, [rule])
     count = ERRORS_PER_COLUMN * len(engine.statistics.columns)
-    found: Power = power(engine, [rule], atoms, inexact=() if exact else (rule,), count=count, seed=seed)
+    shown_power: Power = power(engine, [rule], atoms, inexact=() if exact else (rule,), count=count, seed=seed)
     evidence = random_evidence(atoms.slots, FEW_ROWS, seed=seed)
     view = View(atoms, evidence)
     (expected,) = Chance(engine, view, NEVER).expected([rule])
     pairs = engine.rows * (engine.rows - 1)
     support = round(view.coverage(rule.denials[0])[1] * pairs / max(1, evidence.pairs))
-    shares = {name: found.share(0, name) for name in rule.columns}
-    return Judged(Prior(engine)(rule), shares, found.share_inserted(0), expected, support)
+    shares = {name: shown_power.share(0, name) for name in rule.columns}
+    return Judged(Prior(engine)(rule), shares, shown_power.share_inserted(0), expected, support)

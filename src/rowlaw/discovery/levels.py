@@ -102,11 +102,11 @@ def discover_levels(
     chosen = [index[name] for name in columns] if columns is not None else list(range(len(index)))
     sides = chosen if ordered is None else sorted({index[name] for name in ordered} & set(chosen))
     rows = GrowingSample(engine.sample(), engine.nulls, size, seed, sample)
-    found = _Run(
+    levels = _Run(
         engine, deadline or Deadline(), progress or Progress(quiet=True), _Lattice(chosen, sides), rows, pairs
     ).result()
-    found.fds, found.ods = not_vacuous(found.fds, engine.known_rows), not_vacuous(found.ods, engine.known_rows)
-    return found
+    levels.fds, levels.ods = not_vacuous(levels.fds, engine.known_rows), not_vacuous(levels.ods, engine.known_rows)
+    return levels
 
 
 class _Lattice:
@@ -226,12 +226,12 @@ class _Run:
     pairs: int  # of rows that join the sample for each broken dependency
 
     def result(self) -> Levels:
-        found = Levels()
+        levels = Levels()
         with self.deadline.watched(), suppress(Stopped):
-            self._climb(found)
-        found.partial = self.deadline.stopped
-        found.sample = len(self.sample)
-        return found
+            self._climb(levels)
+        levels.partial = self.deadline.stopped
+        levels.sample = len(self.sample)
+        return levels
 
     def _climb(self, found: Levels) -> None:
         """Level after level, until there is nothing left to ask or no time."""

@@ -91,7 +91,7 @@ class Listing:
         id_of = {i: f"R{n}" for n, i in enumerate(kept, 1)}
         facts = _Facts(errors, removed, supports, breaking)
         named = tuple(self._named(id_of[i], standings[i], facts, selected=i < ranking.selected) for i in kept)
-        partial = [found.partial for found in (self.dependencies, self.denials) if found is not None]
+        partial = [part.partial for part in (self.dependencies, self.denials) if part is not None]
         said = [self._said("why"), self.deadline.cause, self._late, self.note if any(partial) else ""]
 
         def by_id(folded: dict[int, list[int]]) -> dict[str, tuple[str, ...]]:
@@ -142,7 +142,7 @@ class Listing:
 
     def _said(self, what: str) -> str:
         """How the two searches were done: in one word if they agree."""
-        said = [getattr(found, what) for found in (self.dependencies, self.denials) if found is not None]
+        said = [getattr(part, what) for part in (self.dependencies, self.denials) if part is not None]
         if len(set(said)) < 2:
             return said[0] if said else ""
         return f"dependencies: {said[0]}; denial constraints: {said[1]}"
@@ -158,7 +158,7 @@ class Listing:
                 because += f" Holds without {percent(facts.removed[rule])} of the rows."
         error = facts.errors.get(rule, 0.0)
         # what a rule was learnt with is tolerated: a check of the same table finds it in order
-        found = NamedRule(
+        named = NamedRule(
             id,
             rule,
             tolerate=error,
@@ -167,7 +167,7 @@ class Listing:
             support=facts.supports.get(rule, 0),
             score=standing.score,
         )
-        return replace(found, selected=True) if selected else found
+        return replace(named, selected=True) if selected else named
 
     def _breaking(self, rules: Sequence[Rule]) -> dict[Rule, tuple[Any, ...]]:
         """Some of the rows without which laws that nearly hold would hold, if there is time."""
@@ -178,12 +178,12 @@ class Listing:
 
     def _supports(self, rules: Sequence[Rule]) -> dict[Rule, int]:
         """About how many pairs satisfy all comparisons of a rule but one: those that it holds back."""
-        found = dict.fromkeys(rules, 0)
+        supports = dict.fromkeys(rules, 0)
         for atoms, evidence, some in self._views(rules):
             view, scale = View(atoms, evidence), self.pairs / max(1, evidence.pairs)
             for rule in some:
-                found[rule] = round(view.coverage(rule.denials[0])[1] * scale)
-        return found
+                supports[rule] = round(view.coverage(rule.denials[0])[1] * scale)
+        return supports
 
     def _errors(self, rules: Sequence[Rule]) -> dict[Rule, float]:
         """Exact shares of violating pairs. Denial constraints: from the evidence of all pairs. Others: counted, where
@@ -252,11 +252,11 @@ class Listing:
 
     def _views(self, rules: Sequence[Rule]) -> list[tuple[Atoms, EvidenceSet, list[Rule]]]:
         """Rules with the evidence that can judge them."""
-        found: list[tuple[Atoms, EvidenceSet, list[Rule]]] = []
+        views: list[tuple[Atoms, EvidenceSet, list[Rule]]] = []
         of_one = [r for r in rules if r.kind != "dc"]
         if of_one:
-            found.append((*self._same_column, of_one))
+            views.append((*self._same_column, of_one))
         others: list[Rule] = [r for r in rules if isinstance(r, Denial) and r not in self.within]
         if others and self.denials:
-            found.append((self.denials.atoms, self.denials.evidence, others))
-        return found
+            views.append((self.denials.atoms, self.denials.evidence, others))
+        return views

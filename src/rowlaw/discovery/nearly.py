@@ -67,10 +67,10 @@ def nearly_hold(
                 if law.removed <= SURELY * REMOVED:
                     known.add(law)
     likely.sort(key=lambda law: (len(law.left), -law.mu))  # the shortest first, should there be no time for all
-    found: list[Nearly] = []
+    counted: list[Nearly] = []
     for start in range(0, min(ASKED, len(likely)), AT_ONCE):
-        found += _counted(engine, names, likely[start : start + AT_ONCE], stop)
-    return _few_of_each(sorted(_minimal(found), key=lambda law: (len(law.rule.columns), -law.mu)))
+        counted += _counted(engine, names, likely[start : start + AT_ONCE], stop)
+    return _few_of_each(sorted(_minimal(counted), key=lambda law: (len(law.rule.columns), -law.mu)))
 
 
 def _few_of_each(laws: Sequence[Nearly]) -> list[Nearly]:

@@ -65,9 +65,9 @@ def power(
     names = [c.name for c in engine.statistics.columns if c.name not in naming_only(engine.statistics.row_id)]
     errors = simulated(sample, names, count, seed, stop)
     caught = np.zeros((len(rules), len(errors)), bool)
-    found = Power(caught, errors.names, errors.inserted)
+    result = Power(caught, errors.names, errors.inserted)
     if not len(errors) or not rules:
-        return found
+        return result
     denials = [(r, denial) for r, rule in enumerate(rules) for denial in rule.denials]
     sets = atoms_of_rules(atoms, [denial for _, denial in denials])
     exact = np.array([rules[r] not in inexact for r, _ in denials])
@@ -81,13 +81,13 @@ def power(
     stop.check()
     for i, (r, _) in enumerate(denials):
         caught[r] |= more[i]
-    return found
+    return result
 
 
 def _count(sets: np.ndarray, most: np.ndarray, edges: Edges, asked: np.ndarray, stop: Stop) -> np.ndarray:
-    found = np.zeros(asked.shape, np.int32)
-    kernels.violations(sets, most.astype(np.int32), edges.edges, edges.counts, edges.ends, asked, stop.flag, found)
-    return found
+    counts = np.zeros(asked.shape, np.int32)
+    kernels.violations(sets, most.astype(np.int32), edges.edges, edges.counts, edges.ends, asked, stop.flag, counts)
+    return counts
 
 
 def atoms_of_rules(atoms: Atoms, denials: Sequence[Denial]) -> np.ndarray:
@@ -127,10 +127,10 @@ def _concerned(denials: Sequence[Denial], columns: Sequence[str], inserted: np.n
     its original in all other columns, and so can break a rule unless that asks for different values of one column."""
     places = {name: np.array([c == name for c in columns], bool) for name in dict.fromkeys(columns)}
     nowhere = np.zeros(len(columns), bool)
-    found = np.empty((len(denials), len(columns)), bool)
+    concerned = np.empty((len(denials), len(columns)), bool)
     for i, denial in enumerate(denials):
         line = inserted.copy() if all(p.op & Op.EQ or not p.same_column for p in denial.predicates) else nowhere.copy()
         for name in denial.columns:
             line |= places.get(name, nowhere)
-        found[i] = line
-    return found
+        concerned[i] = line
+    return concerned

@@ -114,16 +114,16 @@ class View:
 
     def holds(self, predicate: Predicate) -> np.ndarray:
         """Which evidences satisfy a predicate: it is an atom, or several of one pair of operands."""
-        found = self._known.get(predicate)
-        if found is None:
+        satisfied = self._known.get(predicate)
+        if satisfied is None:
             p = predicate
             atoms = [
                 v
                 for (left, right, op), v in self.vertex.items()
                 if left == p.left and right == p.right and p.op.implies(op)
             ]
-            found = self._known[predicate] = np.asarray(self.satisfied[:, atoms].all(axis=1))
-        return found
+            satisfied = self._known[predicate] = np.asarray(self.satisfied[:, atoms].all(axis=1))
+        return satisfied
 
     def share(self, predicate: Predicate) -> float:
         """How many of all pairs satisfy a predicate. Equal values are as likely as chance has it at least: a column

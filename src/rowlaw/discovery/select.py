@@ -117,9 +117,9 @@ class _Selection:
                 self.priors[i] = self._prior(self.rules[i])
 
     def _prior(self, rule: Rule) -> float:
-        found = self.prior(rule)
+        prior = self.prior(rule)
         near = self.nearly.get(rule)
-        return found if near is None else found * NEAR[rule.kind] * near.mu
+        return prior if near is None else prior * NEAR[rule.kind] * near.mu
 
     def run(self, asked: int | None) -> Ranking:
         count = asked or SELECTED
@@ -160,13 +160,13 @@ class _Selection:
 
     def _candidates(self, by_prior: Sequence[int]) -> list[int]:
         left = {kind: round(self.effort * number) for kind, number in CANDIDATES.items()}
-        found = []
+        candidates = []
         for i in by_prior:
             kind = self.rules[i].kind
             if left[kind] > 0 or self.rules[i] in self.nearly:
                 left[kind] -= 1
-                found.append(i)
-        return found
+                candidates.append(i)
+        return candidates
 
     def _folded(self, candidates: Sequence[int]) -> tuple[list[int], dict[int, list[int]], dict[int, list[int]]]:
         """Of rules that say the same only the one of largest prior; the others by that one."""
@@ -205,7 +205,7 @@ class _Selection:
         atoms = atoms_for(self.engine, rules)
         inexact = frozenset(rule for rule in rules if rule in self.nearly or rule in self.inexact)
         errors = round(self.effort * min(ERRORS, ERRORS_PER_COLUMN * max(1, columns)))
-        found = power(self.engine, rules, atoms, inexact=inexact, count=errors, seed=self.seed, stop=stop)
+        caught = power(self.engine, rules, atoms, inexact=inexact, count=errors, seed=self.seed, stop=stop)
         priors = self.priors[list(heads)]
         view = View(atoms, random_evidence(atoms.slots, FEW_ROWS, seed=self.seed))
         chance = Chance(self.engine, view, stop)
@@ -213,9 +213,9 @@ class _Selection:
             priors = priors * np.array(
                 [1 - min(1.0, view.broken(d) / max(view.expected(d), 1e-12)) for d in (r.denials[0] for r in rules)]
             )
-        weak = np.array([self._catches_nothing(rule, n, found) for n, rule in enumerate(rules)], bool)
+        weak = np.array([self._catches_nothing(rule, n, caught) for n, rule in enumerate(rules)], bool)
         known = weak | np.array([rule in self.nearly and rule.kind == "fd" for rule in rules], bool)
-        order, gains, rest = greedy(rules, priors, found, CHOSEN, first=~weak)
+        order, gains, rest = greedy(rules, priors, caught, CHOSEN, first=~weak)
         with suppress(Stopped):
             for _ in range(ROUNDS):
                 for n in order:
@@ -227,15 +227,15 @@ class _Selection:
                 for n, value in zip(new, chance.expected([rules[n] for n in new]), strict=True):
                     weak[n] = value < WEAK_PAIRS
                 known[new] = True
-                order, gains, rest = greedy(rules, priors, found, CHOSEN, first=~weak)
-        order, gains, rest = greedy(rules, priors, found, CHOSEN, first=~weak & known)
-        total = found.caught.shape[1] + 1
+                order, gains, rest = greedy(rules, priors, caught, CHOSEN, first=~weak)
+        order, gains, rest = greedy(rules, priors, caught, CHOSEN, first=~weak & known)
+        total = caught.caught.shape[1] + 1
         scores = dict(zip(order, gains, strict=True))
         others = sorted((n for n in range(len(rules)) if n not in scores), key=lambda n: -rest[n])
         standings = {}
         for n in (*order, *others):
             score = max(self._low(heads[n]), round(float(scores.get(n, rest[n])) / total, 6))
-            catches = self._catches(rules[n], n, found) if n in scores else ()
+            catches = self._catches(rules[n], n, caught) if n in scores else ()
             standings[heads[n]] = Standing(rules[n], min(1.0, score), catches, bool(weak[n]), self.nearly.get(rules[n]))
         return [heads[n] for n in (*order, *others)], standings
 

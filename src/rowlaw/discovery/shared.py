@@ -53,10 +53,10 @@ def sampled(slots: Slots, options: SampleOptions, deadline: Deadline, workers: W
     sampling = Sampling(slots, options, part.left)
     if workers.session is None or slots.rows <= MOST_ROWS:
         return EvidenceSet(*finished(lambda: sampling(options.seed, part), deadline))
-    found = workers.map(
+    samples = workers.map(
         sampling, [options.seed + i for i in range(workers.slots)], "sample pairs of rows", stop=deadline
     )
-    return finished(lambda: EvidenceSet.merge([EvidenceSet(*evidence) for evidence in found]), deadline)
+    return finished(lambda: EvidenceSet.merge([EvidenceSet(*evidence) for evidence in samples]), deadline)
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndar
     def search() -> Found:
         return minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() >= until, cores())
 
-    found = finished(search, deadline, SEARCH_GRACE)
-    if found.complete or deadline.passed or workers.session is None:
-        if not found.complete:
+    hitting = finished(search, deadline, SEARCH_GRACE)
+    if hitting.complete or deadline.passed or workers.session is None:
+        if not hitting.complete:
             deadline.stop(TOO_MANY)
-        return found.sets
+        return hitting.sets
     parts = workers.map(
         Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules", stop=deadline
     )

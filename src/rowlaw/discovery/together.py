@@ -73,10 +73,10 @@ class Implied:
         """Whether no two rows can compare so, column by column."""
         equal = sorted(name for name, op in case.items() if op == Op.EQ)
         other = sorted(name for name, op in case.items() if op != Op.EQ)
-        wanted = [found for name in other if (found := self._determined.get(name))]
+        wanted = [left_sides for name in other if (left_sides := self._determined.get(name))]
         for a, b in combinations(other, 2):
-            if found := self._ordered.get((a, b, case[a] == case[b])):
-                wanted.append(found)
+            if left_sides := self._ordered.get((a, b, case[a] == case[b])):
+                wanted.append(left_sides)
         if self._keys:
             wanted.append(self._keys)
         if not wanted:

@@ -21,12 +21,12 @@ def trivial_sets(atoms: Atoms, sets: np.ndarray) -> np.ndarray:
     microsecond.
     """
     slots = atoms.slots.slots
-    found = np.zeros(len(sets), bool)
+    trivial = np.zeros(len(sets), bool)
     same = np.array(
         [isinstance(s.right, Column) and s.left.name == s.right.name and s.left.row != s.right.row for s in slots], bool
     )
     if same.all() or not len(sets):
-        return found
+        return trivial
     ops = atoms.accepted(sets)
     doubtful = np.flatnonzero((ops[:, ~same] != ANY).sum(axis=1) > 1)
     operands: dict[Operand, int] = {}
@@ -35,7 +35,7 @@ def trivial_sets(atoms: Atoms, sets: np.ndarray) -> np.ndarray:
         out = np.zeros(len(doubtful), bool)
         left, right = np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
         contradicting(np.ascontiguousarray(ops[doubtful]), left, right, len(operands), out)
-        found[doubtful] = out
+        trivial[doubtful] = out
     elif len(doubtful):  # literals have an order of their own
-        found[doubtful] = [is_trivial(denial) for denial in atoms.denials(sets[doubtful])]
-    return found
+        trivial[doubtful] = [is_trivial(denial) for denial in atoms.denials(sets[doubtful])]
+    return trivial

@@ -69,11 +69,11 @@ def _hold(engine: DiscoveryEngine, likely: Sequence[_Likely], stop: Stop) -> lis
     """The laws that hold in all rows, each as strict as it is there."""
     strict = [law for law in likely if law.strict]
     counts = engine.counts([law.denial for law in strict], stop=stop)
-    found = [law for law, count in zip(strict, counts, strict=True) if not count]
-    known = {(law.low, law.high) for law in found}
+    hold = [law for law, count in zip(strict, counts, strict=True) if not count]
+    known = {(law.low, law.high) for law in hold}
     weaker = [_Likely(law.low, law.high, False, law.chance) for law in likely if (law.low, law.high) not in known]
     counts = engine.counts([law.denial for law in weaker], stop=stop)
-    return found + [law for law, count in zip(weaker, counts, strict=True) if not count]
+    return hold + [law for law, count in zip(weaker, counts, strict=True) if not count]
 
 
 def _likely(engine: DiscoveryEngine, types: Mapping[str, str]) -> list[_Likely]:
@@ -81,7 +81,7 @@ def _likely(engine: DiscoveryEngine, types: Mapping[str, str]) -> list[_Likely]:
     columns = engine.some_rows(SOME_ROWS, list(types)).columns[1:]
     values = {name: _numbers(column) for name, column in zip(types, columns, strict=True)}
     ordered = {name: np.sort(column[~np.isnan(column)]) for name, column in values.items()}
-    found = []
+    likely = []
     for low, high in permutations(types, 2):
         if types[low] != types[high] or not len(ordered[low]) or not len(ordered[high]):
             continue
@@ -91,8 +91,8 @@ def _likely(engine: DiscoveryEngine, types: Mapping[str, str]) -> list[_Likely]:
         chance = float(above.mean() / len(ordered[low]))
         together = float(np.mean(~np.isnan(values[low]) & ~np.isnan(values[high])))
         if chance >= BY_CHANCE and chance * together * engine.rows >= ROWS_BY_CHANCE:
-            found.append(_Likely(low, high, not (values[low] == values[high]).any(), chance))
-    return found
+            likely.append(_Likely(low, high, not (values[low] == values[high]).any(), chance))
+    return likely
 
 
 def _numbers(column: pa.ChunkedArray) -> np.ndarray:

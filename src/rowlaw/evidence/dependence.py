@@ -117,13 +117,15 @@ class Sample:
 
     def groups(self, left: tuple[int, ...]) -> tuple[np.ndarray, int]:
         """Return the group of each row by some columns, -1 if one of them is null, and how many groups there are."""
-        found = self.codes[left[0]].astype(np.int64)
+        combined = self.codes[left[0]].astype(np.int64)
         for c in left[1:]:
             column = self.codes[c]
-            found = np.where((found >= 0) & (column >= 0), found * (int(column.max(initial=0)) + 1) + column, -1)
-        known = found >= 0
-        groups = np.full(len(found), -1, np.int32)
-        values, groups[known] = np.unique(found[known], return_inverse=True)
+            combined = np.where(
+                (combined >= 0) & (column >= 0), combined * (int(column.max(initial=0)) + 1) + column, -1
+            )
+        known = combined >= 0
+        groups = np.full(len(combined), -1, np.int32)
+        values, groups[known] = np.unique(combined[known], return_inverse=True)
         return groups, len(values)
 
     def _mu(self, right: int, order: np.ndarray, size: int, held: int, squares: float) -> float:

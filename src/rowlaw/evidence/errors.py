@@ -84,7 +84,7 @@ class Errors:
         small, partners, own = self._small
         over = slots.over(small)
         changed = small.rows - len(self) + np.arange(len(self))
-        found, counts, ends, total = [], [], [], 0
+        edges, counts, ends, total = [], [], [], 0
         for start in range(0, len(self), ERRORS_AT_ONCE):
             stop.check()
             some = range(start, min(start + ERRORS_AT_ONCE, len(self)))
@@ -97,11 +97,11 @@ class Errors:
             flat = both.reshape(-1, both.shape[2])
             kept, often, upto = np.empty_like(flat), np.empty(len(flat), np.int32), np.empty(len(some), np.int64)
             number = kernels.distinct_edges(flat, np.concatenate(([0], 2 * np.cumsum(sizes))), kept, often, upto)
-            found.append(kept[:number].copy())
+            edges.append(kept[:number].copy())
             counts.append(often[:number].copy())
             ends.append(upto + total)
             total += number
-        return Edges(np.concatenate(found), np.concatenate(counts), np.concatenate(ends))
+        return Edges(np.concatenate(edges), np.concatenate(counts), np.concatenate(ends))
 
 
 def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int = 0, stop: Stop = NEVER) -> Errors:
@@ -142,10 +142,10 @@ def _other(relation: Relation, column: int, row: int, scanned: np.ndarray, rando
     """Return the code that another row has in a column and that is not this row's; any other value where nearly all
     rows have the same."""
     codes = relation.matrix[column]
-    found = codes[random.choice(scanned, TRIES)]
-    found = found[(found >= 0) & (found != codes[row])]
-    if len(found):
-        return int(found[0])
+    others = codes[random.choice(scanned, TRIES)]
+    others = others[(others >= 0) & (others != codes[row])]
+    if len(others):
+        return int(others[0])
     known = np.unique(codes[scanned])
     known = known[(known >= 0) & (known != codes[row])]
     return int(random.choice(known)) if len(known) else -1
@@ -169,13 +169,13 @@ def _partners(
     changed = np.ascontiguousarray(relation.matrix[:, rows])
     changed[columns, np.arange(len(rows))] = codes
     likeness = np.empty(len(scanned), np.float32)
-    found = []
+    partners = []
     for i in range(len(rows)):
         stop.check()
         kernels.likeness(matrix, np.ascontiguousarray(changed[:, i]), weights, likeness)
         alike = scanned[np.argpartition(likeness, len(likeness) - ALIKE_ROWS)[-ALIKE_ROWS:]]
-        found.append(np.union1d(some, alike))
-    return found
+        partners.append(np.union1d(some, alike))
+    return partners
 
 
 def _rarity(codes: np.ndarray) -> float:

@@ -47,13 +47,13 @@ class Packed:
     @cached_property
     def masks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The guard bits of all slots, of the ordered ones, and the bits for null."""
-        found = np.zeros((3, self.words), np.uint64)
+        masks = np.zeros((3, self.words), np.uint64)
         for c, (word, guard) in enumerate(zip(self.word, self.guard, strict=True)):
             bit = np.uint64(1) << np.uint64(guard)
-            found[0, word] |= bit
-            found[1, word] |= bit if self.slots.ordered[c] else np.uint64(0)
-            found[2, word] |= bit << np.uint64(1) if self.nullable[c] else np.uint64(0)
-        return found[0], found[1], found[2]
+            masks[0, word] |= bit
+            masks[1, word] |= bit if self.slots.ordered[c] else np.uint64(0)
+            masks[2, word] |= bit << np.uint64(1) if self.nullable[c] else np.uint64(0)
+        return masks[0], masks[1], masks[2]
 
     @property
     def right(self) -> int:
@@ -63,14 +63,14 @@ class Packed:
     @cached_property
     def matrix(self) -> np.ndarray:
         """The packed rows."""
-        found = np.zeros((len(self.rows), self.right + self.words), np.uint64)
+        matrix = np.zeros((len(self.rows), self.right + self.words), np.uint64)
         for columns, at in ((self.slots.left, 0), (self.slots.right, self.right))[: 2 if self.right else 1]:
             for c, column in enumerate(columns):
                 null = np.uint64(2) << np.uint64(self.guard[c]) if self.nullable[c] else np.uint64(0)
                 sampling.pack(
-                    self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, found[:, at + self.word[c]]
+                    self.slots.columns[column][self.rows], np.uint64(self.shift[c]), null, matrix[:, at + self.word[c]]
                 )
-        return found
+        return matrix
 
     def field(self, slot: int) -> tuple[int, np.uint64, np.uint64]:
         """Return word, shift and mask of a slot's code, as ``s``."""
@@ -83,6 +83,6 @@ class Packed:
 
     def signatures(self, keys: np.ndarray) -> np.ndarray:
         """Return the signatures that keys of pairs stand for."""
-        found = np.empty((len(keys), self.slots.words), np.uint64)
-        sampling.signatures_from(keys, self.word, self.guard, self.slots.ordered, self.nullable, found)
-        return found
+        signatures = np.empty((len(keys), self.slots.words), np.uint64)
+        sampling.signatures_from(keys, self.word, self.guard, self.slots.ordered, self.nullable, signatures)
+        return signatures

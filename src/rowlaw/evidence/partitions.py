@@ -110,18 +110,18 @@ class Rows:
 
     def partition(self, context: int) -> Partition:
         """Return the stripped partition of a context, from that of the smallest parent at hand."""
-        found = self._kept.get(context)
-        if found is None:
+        partition = self._kept.get(context)
+        if partition is None:
             if not context:
                 rows = np.arange(self.number if self.number > 1 else 0, dtype=np.int32)
-                found = Partition(rows, np.array([0, len(rows)] if len(rows) else [0], np.int32))
+                partition = Partition(rows, np.array([0, len(rows)] if len(rows) else [0], np.int32))
             else:
                 column, parent = self._parent(context)
                 place = np.zeros(self.widths[column], np.int32)
                 rows, starts = refine(parent.rows, parent.starts, self.codes[column], self.unknown, place, ALL_GROUPS)
-                found = Partition(rows.copy(), starts.copy())  # without the room that was not needed
-            self._kept.put(context, found)
-        return found
+                partition = Partition(rows.copy(), starts.copy())  # without the room that was not needed
+            self._kept.put(context, partition)
+        return partition
 
     def _parent(self, context: int) -> tuple[int, Partition]:
         """Return the context without one column: the cached one with fewest rows, else without its first, which its
@@ -159,10 +159,10 @@ class Rows:
                     kernels.unlike(groups.rows, groups.starts, self.codes, column, self.unknown, most).ravel()
                 )
             for left, right, down in asked.orders[orders == kernels.BROKEN].tolist():
-                found = kernels.swaps(
+                pairs = kernels.swaps(
                     groups.rows, groups.starts, self.codes, self._by_value, left, right, bool(down), self.unknown, most
                 )
-                breaking.append(found.ravel())
+                breaking.append(pairs.ravel())
         return Answers(constants, orders, np.unique(np.concatenate(breaking)))
 
 

@@ -140,12 +140,12 @@ class Sampler:
         """
         n = len(self._rows)
         shuffled = self._packed.matrix[self._random.permutation(n)]
-        found = []
+        yields = []
         for d in self._random.integers(1, n, self.options.partners):
             if stop is not None and stop():
                 break
-            found.append(self._compare(shuffled, self._places, np.roll(self._places, int(d))))
-        return _efficiency(found)
+            yields.append(self._compare(shuffled, self._places, np.roll(self._places, int(d))))
+        return _efficiency(yields)
 
     def neighbouring(self, stop: Callable[[], bool] | None = None) -> None:
         """Compare neighbours in sorted orders, until a round through all columns yields too little.
@@ -156,7 +156,7 @@ class Sampler:
         """
         rows, last = self._packed.matrix, -1
         for _ in range(max(1, len(self._by))):
-            found, left = [], list(self._by)
+            yields, left = [], list(self._by)
             while left:
                 if stop is not None and stop():
                     return
@@ -166,8 +166,8 @@ class Sampler:
                 ordered = np.empty_like(rows)
                 sampling.sort_by(rows, *self._packed.field(slot), self._clusters(slot), ordered)
                 rows, last = ordered, slot
-                found.append(self._compare(rows, self._places[:-1], self._places[1:]))
-            if _efficiency(found) < self.neighbours:
+                yields.append(self._compare(rows, self._places[:-1], self._places[1:]))
+            if _efficiency(yields) < self.neighbours:
                 return
 
     def focused(self, stop: Callable[[], bool] | None = None, batch: int = BATCH) -> None:

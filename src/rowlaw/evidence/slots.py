@@ -126,7 +126,7 @@ class Slots:
     def mirror(self) -> tuple[np.ndarray, np.ndarray]:
         """For each slot, the slot that ``s`` and ``t`` exchanged make of it, and whether its operands change places."""
         places = {(slot.left, slot.right): i for i, slot in enumerate(self.slots)}
-        found, turned = np.empty(len(self.slots), np.int64), np.empty(len(self.slots), np.bool_)
+        mirrored, turned = np.empty(len(self.slots), np.int64), np.empty(len(self.slots), np.bool_)
         for i, slot in enumerate(self.slots):
             left, right = slot.left.exchanged, slot.right.exchanged
             straight, swapped = (
@@ -136,8 +136,8 @@ class Slots:
             place = straight if straight is not None else swapped
             if place is None or self.slots[place].ordered != slot.ordered:
                 raise ValueError(f"no slot is the exchange of {slot}")
-            found[i], turned[i] = place, straight is None
-        return found, turned
+            mirrored[i], turned[i] = place, straight is None
+        return mirrored, turned
 
     def reverse(self, signatures: np.ndarray) -> np.ndarray:
         """Return the signatures of ``(t, s)``, given those of ``(s, t)``.
@@ -158,9 +158,9 @@ class Slots:
             low = np.uint64(LOWER_WORD)
             swapped = (signatures & low) << np.uint64(1) | signatures >> np.uint64(1) & low
             return swapped & mask | signatures & ~mask
-        found = np.empty_like(signatures)
-        kernels.reverse(np.ascontiguousarray(signatures), mirror, turned, found)
-        return found
+        reversed_signatures = np.empty_like(signatures)
+        kernels.reverse(np.ascontiguousarray(signatures), mirror, turned, reversed_signatures)
+        return reversed_signatures
 
     def outcomes(self, signatures: np.ndarray) -> np.ndarray:
         """Return the code (:class:`rowlaw.rules.outcomes.Outcome`) of each slot, ``uint8[signatures, slots]``."""
@@ -231,10 +231,10 @@ def _common_scales(slots: Slots) -> dict[str, np.ndarray]:
             names = frozenset({slot.left.name, slot.right.name})
             names |= group.get(slot.left.name, names) | group.get(slot.right.name, names)
             group.update(dict.fromkeys(names, names))
-    found = {}
+    common = {}
     for names in set(group.values()):
         ordered = sorted(names)
         relation = slots.relation
         for name, places in zip(ordered, common_scale(*(relation.dictionary(n) for n in ordered)), strict=True):
-            found[name] = np.append(places, np.int32(-1))[relation.codes(name)]
-    return found
+            common[name] = np.append(places, np.int32(-1))[relation.codes(name)]
+    return common

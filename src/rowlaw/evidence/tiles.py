@@ -59,14 +59,14 @@ def all_pairs(
     parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
     # neighbours are alike in cost: deal them out
     tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
-    found = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=stop)
+    tallies = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=stop)
     stop.check()  # kernels end without an error when they are told to
 
     def merged() -> EvidenceSet:
         again = np.flatnonzero(folded.weights > 1)
         own, weights = evidence_of_pairs(slots, folded.rows[again], folded.rows[again]), folded.weights[again]
         signatures, counts = [own], [weights * (weights - 1)]
-        for one_way, number in found:
+        for one_way, number in tallies:
             signatures += [one_way, slots.reverse(one_way)]
             counts += [number, number]
         return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
@@ -106,13 +106,13 @@ def agreeing_pairs(
         tile_pairs = _sharing(codes, tile)
         parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
         tasks = [tile_pairs[i::parts] for i in range(parts)]
-    found = workers.map(work, tasks, f"evidence of rows that agree on {column}", stop=stop)
+    tallies = workers.map(work, tasks, f"evidence of rows that agree on {column}", stop=stop)
     stop.check()  # kernels end without an error when they are told to
 
     def merged() -> np.ndarray:
         again = folded.rows[folded.weights > 1]
         signatures = [evidence_of_pairs(slots, again, again)]
-        for one_way, _ in found:
+        for one_way, _ in tallies:
             signatures += [one_way, slots.reverse(one_way)]
         return EvidenceSet.of(every := np.concatenate(signatures), np.ones(len(every), np.int64)).signatures
 
@@ -168,13 +168,13 @@ def fold(slots: Slots, some: np.ndarray | None = None, multiplicity: np.ndarray 
 
 def evidence_of_pairs(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> np.ndarray:
     """Return the signatures of given ordered pairs of rows, ``uint64[pairs, words]``. ``O(pairs * slots)``."""
-    found = np.zeros((len(s_rows), slots.words), np.uint64)
+    signatures = np.zeros((len(s_rows), slots.words), np.uint64)
     s_rows, t_rows = np.asarray(s_rows, np.int64), np.asarray(t_rows, np.int64)
-    if len(found):
+    if len(signatures):
         columns, left, right = _brought(slots, s_rows, t_rows)
         places = np.arange(len(s_rows))
-        signatures_of(columns, left, right, slots.ordered, slots.unknown, places, places, found)
-    return found
+        signatures_of(columns, left, right, slots.ordered, slots.unknown, places, places, signatures)
+    return signatures
 
 
 def evidence_of_violations(slots: Slots, pairs: Pairs) -> EvidenceSet:

@@ -17,15 +17,15 @@ def deequ(plan: Plan) -> Export:
     calls: dict[Severity, list[str]] = {"error": [], "warn": []}
     unexpressed: list[Unexpressed] = []
     for named in plan.rules:
-        found = _constraint(plan, named)
+        constraint = _constraint(plan, named)
         note = f"        # {named.id}: {one_line(description(named))}"
-        if isinstance(found, Unexpressed):
-            unexpressed.append(found)
+        if isinstance(constraint, Unexpressed):
+            unexpressed.append(constraint)
             calls[named.severity].append(
-                f"{note}\n        # not expressed: {one_line(str(named.rule))}\n        #   {found.why}"
+                f"{note}\n        # not expressed: {one_line(str(named.rule))}\n        #   {constraint.why}"
             )
         else:
-            calls[named.severity].append(f"{note}\n        {found}")
+            calls[named.severity].append(f"{note}\n        {constraint}")
     used = [severity for severity, some in calls.items() if any("\n        ." in call for call in some)]
     text = [
         f'"""Laws of {_docstring(plan.table)} as PyDeequ checks (nulls={plan.nulls})."""',

@@ -24,11 +24,11 @@ def dqx(plan: Plan) -> Export:
     checks: list[dict[str, Any]] = []
     unexpressed: list[Unexpressed] = []
     for named in plan.rules:
-        found = _check(plan, named)
-        if isinstance(found, Unexpressed):
-            unexpressed.append(found)
+        check = _check(plan, named)
+        if isinstance(check, Unexpressed):
+            unexpressed.append(check)
             continue
-        function, arguments = found
+        function, arguments = check
         checks.append(
             {
                 "name": names[named.id],

@@ -93,12 +93,12 @@ def read_foreign(
     names = Names(tuple(columns) if columns is not None else None)
     section = "results"
     for number, line in enumerate(text.splitlines(), 1):
-        found = line.strip()
-        if found.casefold() in _HEADS:
-            section = _HEADS[found.casefold()]
-        elif section != "results" and found:
-            names = names.with_entry(section, found, Place(line, 0, len(line), file, number))
-        elif found and not found.startswith(("#", "//")):
+        stripped = line.strip()
+        if stripped.casefold() in _HEADS:
+            section = _HEADS[stripped.casefold()]
+        elif section != "results" and stripped:
+            names = names.with_entry(section, stripped, Place(line, 0, len(line), file, number))
+        elif stripped and not stripped.startswith(("#", "//")):
             rules += _Line(line, names, file, number).rules()
     return RuleSet(tuple(NamedRule(f"R{n}", rule) for n, rule in enumerate(dict.fromkeys(rules), 1)), nulls)
 

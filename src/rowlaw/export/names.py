@@ -41,9 +41,9 @@ class Names:
         words = [word.span() for word in re.finditer(r"\S+", text)]
         while words:
             spans = ((words[0][0], end) for _, end in reversed(words))
-            found = next((span for span in spans if text[slice(*span)] in (self.columns or ())), words[0])
-            yield found
-            words = [word for word in words if word[0] >= found[1]]
+            span_chosen = next((span for span in spans if text[slice(*span)] in (self.columns or ())), words[0])
+            yield span_chosen
+            words = [word for word in words if word[0] >= span_chosen[1]]
 
     def resolve(self, text: str, place: Place, first: int = 0) -> str:
         """The column that a text means. ``first`` is what the first column is called where columns are numbered."""

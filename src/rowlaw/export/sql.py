@@ -27,11 +27,11 @@ def sql_script(plan: Plan) -> Export:
             f"-- {named.id} ({named.severity}{tolerated}): {description(named)}",
             f"--   {one_line(str(named.rule))}",
         ]
-        found = constraint(plan, named)
-        if isinstance(found, Unexpressed):
-            lines.append(f"-- no constraint: {found.why}")
+        condition = constraint(plan, named)
+        if isinstance(condition, Unexpressed):
+            lines.append(f"-- no constraint: {condition.why}")
         else:
-            lines.append(f"-- as a constraint: {one_line(_alter(plan, named, found))}")
+            lines.append(f"-- as a constraint: {one_line(_alter(plan, named, condition))}")
         parts.append("\n".join([*lines, plan.query(named.rule) + ";"]) + "\n")
     return Export("sql", {f"{plan.title}.sql": "\n".join(parts) or "-- no rules\n"})
 

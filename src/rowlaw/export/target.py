@@ -180,7 +180,7 @@ def slug(text: str) -> str:
 
 def slugs(rules: RuleSet) -> dict[str, str]:
     """A name for each rule; no two are equal."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     taken: set[str] = set()
     for named in rules:
         base = name = slug(named.id)[:80]
@@ -188,5 +188,5 @@ def slugs(rules: RuleSet) -> dict[str, str]:
         while name in taken:
             name, number = f"{base}_{number}", number + 1
         taken.add(name)
-        found[named.id] = name
-    return found
+        names[named.id] = name
+    return names

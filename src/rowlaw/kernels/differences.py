@@ -279,13 +279,13 @@ def holds_any(sets: Uint64Array, parts: Uint64Array) -> BoolArray:
 
     ``sets``: ``uint64[sets, words]``. ``parts``: ``uint64[parts, words]``.
     """
-    found = np.zeros(len(sets), np.bool_)
+    holding = np.zeros(len(sets), np.bool_)
     for i in range(len(sets)):
         for k in range(len(parts)):
             inside = True
             for w in range(sets.shape[1]):
                 inside &= parts[k, w] & ~sets[i, w] == _0
             if inside:
-                found[i] = True
+                holding[i] = True
                 break
-    return found
+    return holding

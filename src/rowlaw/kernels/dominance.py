@@ -165,9 +165,9 @@ def _divide(points: IntArray, counts: Int64Array) -> None:
             values = np.empty(size, points.dtype)
             for k in range(size):
                 values[k] = points[dims - 1, places[k]]
-            order, found = merge_count(values, np.zeros(size, np.int64))
+            order, above = merge_count(values, np.zeros(size, np.int64))
             for k in range(size):
-                counts[places[order[k]]] += found[k]
+                counts[places[order[k]]] += above[k]
             continue
         pivot = _pivot(points, first, places)
         if pivot < 0:
@@ -233,9 +233,9 @@ def count_dominated(
                 j += 1
         counts = np.zeros(n, np.int64)
         if dims == 2:
-            order, found = merge_count(points[1].copy(), np.zeros(n, np.int64))
+            order, larger = merge_count(points[1].copy(), np.zeros(n, np.int64))
             for k in range(n):
-                counts[order[k]] = found[k]
+                counts[order[k]] = larger[k]
         else:
             _divide(points, counts)
         for k in range(n):

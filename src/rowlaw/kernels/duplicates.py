@@ -65,7 +65,7 @@ def _cut(
     another group.
     """
     first_row, end_row, first_size, end_size = part[0], part[1], part[2], part[3]
-    top_row, top_size, found, a = end_row, end_size, 0, first_row
+    top_row, top_size, listed, a = end_row, end_size, 0, first_row
     for g in range(first_size, end_size):
         b, n = a + sizes[g], 0
         for i in range(a, b):
@@ -82,10 +82,10 @@ def _cut(
                 j += 1
             if j - i > 1:
                 if len(out):
-                    out[found, 0], out[found, 1] = rows[top_row + i + 1], rows[top_row + i]
-                    found += 1
-                    if found == len(out):
-                        return found
+                    out[listed, 0], out[listed, 1] = rows[top_row + i + 1], rows[top_row + i]
+                    listed += 1
+                    if listed == len(out):
+                        return listed
                 else:
                     for k in range(i, j):
                         rows[top_row + kept] = rows[top_row + k]
@@ -96,7 +96,7 @@ def _cut(
         top_row += kept
         a = b
     part[0], part[1], part[2], part[3] = end_row, top_row, end_size, top_size
-    return found
+    return listed
 
 
 @njit(cache=True, nogil=True)

@@ -148,7 +148,7 @@ def _spread(
     while slots < len(active) and total * radix[slots] <= most:
         total *= radix[slots]
         slots += 1
-    found = np.zeros((total, words), np.uint64)
+    spread = np.zeros((total, words), np.uint64)
     size = 1
     for k in range(slots):
         c = active[k]
@@ -158,10 +158,10 @@ def _spread(
                 at = size * digit[c, outcome]
                 for i in range(size):
                     for w in range(words):
-                        found[at + i, w] = found[i, w]
-                    found[at + i, word] |= _u64(outcome) << shift
+                        spread[at + i, w] = spread[i, w]
+                    spread[at + i, word] |= _u64(outcome) << shift
         size *= radix[k]
-    return found, slots
+    return spread, slots
 
 
 @njit(cache=True, nogil=True)

@@ -199,16 +199,16 @@ def same_group(
     ``s_rows``: ``int32[s positions]``, ``s_starts``: ``int64[groups + 1]``, and ``t_rows``, ``t_starts`` alike: the
     two sides. ``marks``: ``int32[rows of the table]``, -1 throughout, written.
     """
-    found = np.empty(min(len(s_rows), len(t_rows)), np.int32)
+    shared = np.empty(min(len(s_rows), len(t_rows)), np.int32)
     n = 0
     for g in range(len(s_starts) - 1):
         for i in range(s_starts[g], s_starts[g + 1]):
             marks[s_rows[i]] = g
         for j in range(t_starts[g], t_starts[g + 1]):
             if marks[t_rows[j]] == g:
-                found[n] = t_rows[j]
+                shared[n] = t_rows[j]
                 n += 1
-    return found[:n].copy()
+    return shared[:n].copy()
 
 
 @njit(cache=True, nogil=True)

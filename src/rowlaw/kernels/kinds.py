@@ -63,11 +63,11 @@ def number_kinds(keys: UintArray, kinds: UintArray, weights: Int32Array, numbers
 @njit(cache=True, nogil=True)
 def _up_to(tree: Int64Array, place: np.int64) -> np.int64:
     """Add up the first values of a Fenwick tree (``tree``: ``int64[width + 1]``)."""
-    found = np.int64(0)
+    total = np.int64(0)
     while place > 0:
-        found += tree[place]
+        total += tree[place]
         place &= place - 1
-    return found
+    return total
 
 
 @njit(cache=True, nogil=True)

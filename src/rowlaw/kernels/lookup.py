@@ -52,10 +52,10 @@ def search_texts(
     >>> places.tolist(), there.tolist()
     ([0, 1, 3, 1], [False, True, False, False])
     """
-    found, there = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
+    places, there = np.empty(len(wanted_bounds) - 1, np.int64), np.empty(len(wanted_bounds) - 1, np.bool_)
     # one compiled version: mapped files come read-only, so everything does
-    _search(*(_read_only(a) for a in (data, bounds, wanted, wanted_bounds)), found, there)
-    return found, there
+    _search(*(_read_only(a) for a in (data, bounds, wanted, wanted_bounds)), places, there)
+    return places, there
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

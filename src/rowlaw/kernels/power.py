@@ -106,7 +106,7 @@ def violations(
         for e in range(len(ends)):
             if not asked[r, e]:
                 continue
-            found = 0
+            pairs = 0
             for i in range(ends[e - 1] if e else 0, ends[e]):
                 hit = False
                 for w in range(words):
@@ -114,7 +114,7 @@ def violations(
                         hit = True
                         break
                 if not hit:
-                    found += counts[i]
-                    if found >= most[r]:
+                    pairs += counts[i]
+                    if pairs >= most[r]:
                         break
-            out[r, e] = found
+            out[r, e] = pairs

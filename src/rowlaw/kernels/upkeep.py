@@ -357,16 +357,20 @@ def _entries(table: Uint64Array, pairs: Int32Array, used: int) -> Any:
     """List the signatures of a table, their counts and their pairs. ``table``: ``uint64[positions, words + 1]``,
     whose last column counts, and ``pairs``: ``int32[positions, 2]``, a pair of each."""
     words = table.shape[1] - 1
-    found, counts, first = np.empty((used, words), np.uint64), np.empty(used, np.int64), np.empty((used, 2), np.int32)
+    signatures, counts, first = (
+        np.empty((used, words), np.uint64),
+        np.empty(used, np.int64),
+        np.empty((used, 2), np.int32),
+    )
     k = 0
     for i in range(len(table)):
         if table[i, words]:
             for w in range(words):
-                found[k, w] = table[i, w]
+                signatures[k, w] = table[i, w]
             counts[k] = np.int64(table[i, words])
             first[k] = pairs[i]
             k += 1
-    return found, counts, first
+    return signatures, counts, first
 
 
 @njit(cache=True, nogil=True)

@@ -162,14 +162,14 @@ class CountedDenial:
         if scanned > SCANNED:
             return self._recount(table, came, gone)
         samples = [np.empty((SAMPLE, 4), np.int64) for _ in range(2)]
-        found = [np.zeros(1, np.int64) for _ in range(2)]
+        sampled = [np.zeros(1, np.int64) for _ in range(2)]
         how, both = self.how, self._both
-        resolved = int(kernels.leave(self._tuples(table, gone), gone, self.folded, how, both, found[0], samples[0]))
+        resolved = int(kernels.leave(self._tuples(table, gone), gone, self.folded, how, both, sampled[0], samples[0]))
         # the partners of rows that went are named now: rows that come may take their place
-        resolved_pairs = self._named(table, samples[0][: found[0][0]], inserted)
-        new = int(kernels.come(self._tuples(table, came), came, self.folded, how, both, found[1], samples[1]))
+        resolved_pairs = self._named(table, samples[0][: sampled[0][0]], inserted)
+        new = int(kernels.come(self._tuples(table, came), came, self.folded, how, both, sampled[1], samples[1]))
         self.violations += new - resolved
-        return Counts(self.violations, new, resolved, self._named(table, samples[1][: found[1][0]]), resolved_pairs)
+        return Counts(self.violations, new, resolved, self._named(table, samples[1][: sampled[1][0]]), resolved_pairs)
 
     def _recount(self, table: GrowingTable, came: np.ndarray, gone: np.ndarray) -> Counts:
         """Let the engine count all rows, before and after rows came."""
@@ -292,13 +292,13 @@ class ChosenRules:
         """Follow a batch that the table has taken in."""
         self.changes, self._table = {}, table
         for named, denials in zip(self.rules, self.denials, strict=True):
-            found = [d.apply(table, inserted, deleted) for d in denials]
+            counts = [d.apply(table, inserted, deleted) for d in denials]
             self.changes[named.id] = Counts(
-                sum(c.violations for c in found),
-                sum(c.new for c in found),
-                sum(c.resolved for c in found),
-                [pair for c in found for pair in c.new_pairs][:SAMPLE],
-                [pair for c in found for pair in c.resolved_pairs][:SAMPLE],
+                sum(c.violations for c in counts),
+                sum(c.new for c in counts),
+                sum(c.resolved for c in counts),
+                [pair for c in counts for pair in c.new_pairs][:SAMPLE],
+                [pair for c in counts for pair in c.resolved_pairs][:SAMPLE],
             )
         return Evolved(ChangedRules(), ChangedRules())
 

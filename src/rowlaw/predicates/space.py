@@ -92,12 +92,12 @@ class SpaceOptions:
     def settings(self) -> dict[str, Any]:
         """The options as a rule file keeps them: arguments of :meth:`of`, and of :func:`rowlaw.discover`."""
         names = ("cross", "overlap", "order_strings", "single_row", "constants")
-        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.operators:
-            found["operators_of"] = {name: " ".join(op.symbol for op in ops) for name, ops in self.operators.items()}
+            settings["operators_of"] = {name: " ".join(op.symbol for op in ops) for name, ops in self.operators.items()}
         if self.predicates is not None:
-            found["predicates"] = [str(parsed.comparisons[0].predicate) for parsed in self.predicates]
-        return found
+            settings["predicates"] = [str(parsed.comparisons[0].predicate) for parsed in self.predicates]
+        return settings
 
 
 def read_predicates(predicates: str | Predicate | Iterable[str | Predicate] | None) -> tuple[Parsed, ...] | None:
@@ -142,13 +142,13 @@ def predicate_space(statistics: Statistics, options: SpaceOptions | None = None)
     ordered = {
         name for name, kind in kinds.items() if kind in ORDERED_TYPES or (kind == "text" and chosen.order_strings)
     }
-    found: list[Predicate] = []
+    space: list[Predicate] = []
 
     def operators(column: str, by_order: bool) -> tuple[Op, ...]:
         return tuple(op for op in (ALL if by_order else EQUALITY) if op in chosen.operators.get(column, ALL))
 
     def add(left: Column, ops: Iterable[Op], right: Operand) -> None:
-        found.extend(Predicate(left, op, right) for op in ops)
+        space.extend(Predicate(left, op, right) for op in ops)
 
     for name in names:
         add(Column("s", name), operators(name, name in ordered), Column("t", name))
@@ -173,7 +173,7 @@ def predicate_space(statistics: Statistics, options: SpaceOptions | None = None)
             for value in _literals(statistics, name, chosen.constants):
                 for row in ("s", "t"):
                     add(Column(row, name), operators(name, name in ordered), Constant(value))  # type: ignore[arg-type]
-    return tuple(found)
+    return tuple(space)
 
 
 def _given_space(statistics: Statistics, predicates: Iterable[Parsed]) -> tuple[Predicate, ...]:
@@ -239,14 +239,14 @@ def operators(text: str) -> tuple[Op, ...]:
     (<Op.EQ: 2>, <Op.NE: 5>)
     """
     symbols = {op.symbol: op for op in Op}
-    found = []
+    chosen = []
     for part in text.replace(",", " ").split():
         if part not in symbols:
             raise RowlawError(
                 "BAD_OPTION", option="operators", value=part, problem=f"use {' '.join(symbols)}{nearest(part, symbols)}"
             )
-        found.append(symbols[part])
-    return tuple(found)
+        chosen.append(symbols[part])
+    return tuple(chosen)
 
 
 def predicates_of(rules: Iterable[Rule]) -> Iterator[Predicate]:

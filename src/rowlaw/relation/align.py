@@ -83,13 +83,13 @@ def _native(values: pa.Array) -> np.ndarray | None:
 
 
 def _objects(values: pa.Array) -> np.ndarray:
-    found = np.empty(len(values), object)
+    objects = np.empty(len(values), object)
     if pa.types.is_timestamp(values.type):  # exact beyond microseconds, and free of time zones
         per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
-        found[:] = [v * (10**9 // per_second) for v in values.view(pa.int64()).to_pylist()]
+        objects[:] = [v * (10**9 // per_second) for v in values.view(pa.int64()).to_pylist()]
     else:
-        found[:] = values.to_pylist()
-    return found
+        objects[:] = values.to_pylist()
+    return objects
 
 
 def position(values: pa.Array, value: Any) -> tuple[int, bool]:

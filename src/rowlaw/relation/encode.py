@@ -187,8 +187,8 @@ def _read_splits(
     else:
         results = workers.map(read, tasks, f"read {source.name}", stop=stop)
     parts: dict[str, list[_Part]] = {name: [] for name in source.columns}
-    for task, found in zip(tasks, results, strict=True):
-        for name, part in zip(task.columns, found, strict=True):
+    for task, read_parts in zip(tasks, results, strict=True):
+        for name, part in zip(task.columns, read_parts, strict=True):
             parts[name].append(part)
     return [parts[name] for name in source.columns]
 
@@ -222,9 +222,9 @@ def _read_frame(
 
     taken = None if shared else partial(_stored, scratch)
     results = workers.over(numbered(source.frame, names), read, f"read {source.name}", taken=taken, stop=stop)
-    found = sorted(results, key=lambda pair: pair[0])
+    in_order = sorted(results, key=lambda pair: pair[0])
     empty = [_keep(pa.chunked_array([], field.type), "empty", scratch) for field in source.schema]
-    return [[part[i] for _, part in found] or [empty[i]] for i in range(len(names))]
+    return [[part[i] for _, part in in_order] or [empty[i]] for i in range(len(names))]
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -285,10 +285,12 @@ def _merge_columns(
     tasks.sort(key=lambda task: -sum(os.path.getsize(f"{p.path}.values") if p.path else 0 for p in task.parts))
     in_hand = any(part.data is not None for column in parts for part in column)
     try:
-        found = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}", stop=stop)
+        encoded = (DriverThreads() if in_hand else workers).map(merged, tasks, f"encode {source.name}", stop=stop)
     except RowlawError as error:
         raise placed(error, source) from None
-    return [column for _, column in sorted(zip((t.index for t in tasks), found, strict=True), key=lambda pair: pair[0])]
+    return [
+        column for _, column in sorted(zip((t.index for t in tasks), encoded, strict=True), key=lambda pair: pair[0])
+    ]
 
 
 def placed(error: RowlawError, source: Source) -> RowlawError:

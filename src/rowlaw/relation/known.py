@@ -91,11 +91,11 @@ class KnownRows:
         if self.rows < ENOUGH:
             alone = ~of_pairs & (self.rows > 0)
             return alone & self._satisfied(in_s | in_t, in_s | in_t, needed=1)
-        found = np.zeros(len(in_s), bool)
-        found[of_pairs] = self._satisfied(in_s[of_pairs], in_t[of_pairs], needed=2)
+        breakable = np.zeros(len(in_s), bool)
+        breakable[of_pairs] = self._satisfied(in_s[of_pairs], in_t[of_pairs], needed=2)
         either = (in_s | in_t)[~of_pairs]
-        found[~of_pairs] = self._satisfied(either, either, needed=1)
-        return found
+        breakable[~of_pairs] = self._satisfied(either, either, needed=1)
+        return breakable
 
     def _satisfied(self, in_s: np.ndarray, in_t: np.ndarray, *, needed: int) -> np.ndarray:
         """For each line whether a row is known in the columns of ``in_s`` and another one (if two are ``needed``) in
@@ -123,9 +123,9 @@ def _known(columns: Sequence[np.ndarray], present: np.ndarray | None) -> Iterato
     for start in range(0, len(columns[0]) if columns else 0, ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
         rows = slice(None) if present is None else present[part]
-        found = np.stack([column[part][rows] >= 0 for column in columns], axis=1)
-        if len(found):
-            yield found
+        known = np.stack([column[part][rows] >= 0 for column in columns], axis=1)
+        if len(known):
+            yield known
 
 
 def _patterns(columns: Sequence[np.ndarray], present: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -45,10 +45,10 @@ class Projections:
             return self._rows[wanted]
 
     def _bits(self, columns: Iterable[str]) -> int:
-        found = 0
+        bits = 0
         for name in columns:
-            found |= 1 << self.relation.index(name)
-        return found
+            bits |= 1 << self.relation.index(name)
+        return bits
 
     def _keep(self, bits: int, rows: np.ndarray) -> None:
         self._rows[bits] = rows

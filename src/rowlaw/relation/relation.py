@@ -176,11 +176,11 @@ class Relation:
     def decode(self, rows: Sequence[int] | np.ndarray | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return the values of some rows (all if not given)."""
         names = list(columns) if columns is not None else [c.name for c in self.columns]
-        found = {}
+        values = {}
         for name in names:
             codes = self.codes(name) if rows is None else self.codes(name)[np.asarray(rows, np.int64)]
-            found[name] = pc.take(self.dictionary(name), pa.array(codes, mask=codes < 0))
-        return pa.table(found)
+            values[name] = pc.take(self.dictionary(name), pa.array(codes, mask=codes < 0))
+        return pa.table(values)
 
     def row_labels(self, rows: Sequence[int] | np.ndarray) -> pa.Array:
         """Return how rows are called: by the columns of ``row_id``, else by their position in the source, from 0."""

@@ -174,8 +174,8 @@ def explain(
             limit = Budget.of(Deadline.after(time_limit), several=len(kinds) > 1, complete=False, cells=0)
             default = set(kinds) == set(KINDS)
             space = SpaceOptions(overlap=None) if len(kinds) > 1 else SpaceOptions()
-            found = discover_run(engine, space, kinds=kinds, budget=limit, default=default, progress=shown)
-            known, partial, given = found, found.partial, found[str(rule)]
+            discovery = discover_run(engine, space, kinds=kinds, budget=limit, default=default, progress=shown)
+            known, partial, given = discovery, discovery.partial, discovery[str(rule)]
         with shown.phase("explain"):
             return run(engine, given, known, sample=sample, partial=partial)
     finally:
@@ -253,13 +253,13 @@ def _rank(engine: DiscoveryEngine, rule: Rule, *, exact: bool) -> Judged | None:
 
 def _stronger(rule: Rule, known: RuleSet) -> tuple[NamedRule, ...]:
     """The first rules of the list that imply this one, which therefore is not listed."""
-    found = []
+    stronger = []
     for other in known:
         if other.rule != rule and all(any(implies(d, mine) for d in other.rule.denials) for mine in rule.denials):
-            found.append(other)
-            if len(found) == STRONGER:
+            stronger.append(other)
+            if len(stronger) == STRONGER:
                 break
-    return tuple(found)
+    return tuple(stronger)
 
 
 def _shorter(engine: DiscoveryEngine, rule: Rule) -> tuple[Shorter, ...]:
@@ -270,13 +270,13 @@ def _shorter(engine: DiscoveryEngine, rule: Rule) -> tuple[Shorter, ...]:
     without = [(str(p), Denial(predicates[:i] + predicates[i + 1 :])) for i, p in enumerate(predicates)]
     shorter = [most_specific(denial) for _, denial in without]
     findings = engine.check(shorter)
-    found = []
+    without_one = []
     for number, ((dropped, _), law, count) in enumerate(zip(without, shorter, findings.counts, strict=True)):
         quick = law.kind != "dc" or count.pairs <= LISTED or law.denials[0].arity == 1
         removal = findings.rows_to_remove(number, 0) if quick else None
-        found.append(
+        without_one.append(
             Shorter(
                 law, dropped, count.pairs, None if removal is None else removal.count, removal is None or removal.exact
             )
         )
-    return tuple(sorted(found, key=lambda s: s.violations))
+    return tuple(sorted(without_one, key=lambda s: s.violations))

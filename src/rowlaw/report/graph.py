@@ -24,17 +24,19 @@ def dependency_graph(rules: Sequence[tuple[NamedRule, str]]) -> dict[str, Any] |
     >>> laws[1]
     {'rule': 'R2', 'status': 'holds', 'left': ['id'], 'right': None}
     """
-    drawn = [(named, status, found) for named, status in rules if (found := as_dependency(named.rule)) is not None]
+    drawn = [
+        (named, status, dependency) for named, status in rules if (dependency := as_dependency(named.rule)) is not None
+    ]
     if not drawn:
         return None
     laws = [
         {
             "rule": named.id,
             "status": status,
-            "left": list(found.columns if isinstance(found, Key) else found.left),
-            "right": None if isinstance(found, Key) else found.right,
+            "left": list(dependency.columns if isinstance(dependency, Key) else dependency.left),
+            "right": None if isinstance(dependency, Key) else dependency.right,
         }
-        for named, status, found in drawn[:MOST]
+        for named, status, dependency in drawn[:MOST]
     ]
     return {"laws": laws, "first": FIRST, "left_out": max(0, len(drawn) - MOST)}
 
@@ -48,5 +50,5 @@ def as_dependency(rule: Rule) -> Key | FunctionalDependency | None:
     """
     if isinstance(rule, Key | FunctionalDependency):
         return rule
-    found = most_specific(rule) if isinstance(rule, Denial) else None
-    return found if isinstance(found, Key | FunctionalDependency) else None
+    specific = most_specific(rule) if isinstance(rule, Denial) else None
+    return specific if isinstance(specific, Key | FunctionalDependency) else None

@@ -166,7 +166,7 @@ def profile(
 
 def of_engine(engine: Engine, rules: RuleSet, top: int = TOP) -> Profile:
     """Describe the columns of a table that is open already."""
-    found = engine.profile(list(engine.types), top)
+    columns = engine.profile(list(engine.types), top)
     laws: dict[str, list[str]] = {}
     keys: dict[str, list[str]] = {}
     for named in rules:
@@ -175,4 +175,4 @@ def of_engine(engine: Engine, rules: RuleSet, top: int = TOP) -> Profile:
             if named.kind == "key":
                 keys.setdefault(name, []).append(named.id)
     as_tuples = [{name: tuple(ids) for name, ids in listed.items()} for listed in (laws, keys)]
-    return Profile(engine.rows, tuple(found), *as_tuples)
+    return Profile(engine.rows, tuple(columns), *as_tuples)

@@ -85,18 +85,24 @@ def _fit(comparison: Comparison, parsed: Parsed, types: Mapping[str, TypeClass |
         literal = _literal(p.left, right, wanted, place)
         return p if literal is right else Predicate(p.left, p.op, literal)
     assert isinstance(right, Column)
-    found = types[right.name]
-    if found == wanted or found is None:
+    right_type = types[right.name]
+    if right_type == wanted or right_type is None:
         return p
     raise RowlawError(
-        "INCOMPATIBLE_TYPES", place, left=str(p.left), left_type=wanted, right=str(right), right_type=found, hint=""
+        "INCOMPATIBLE_TYPES",
+        place,
+        left=str(p.left),
+        left_type=wanted,
+        right=str(right),
+        right_type=right_type,
+        hint="",
     )
 
 
 def _literal(column: Column, literal: Constant, wanted: TypeClass, place: Place) -> Constant:
     """A literal in the type of the column that it is compared with."""
-    value, found = literal.value, literal.type
-    if found == wanted:
+    value, own_type = literal.value, literal.type
+    if own_type == wanted:
         return literal
     if isinstance(value, str) and wanted in ("date", "timestamp"):
         moment = literals.date(value) if wanted == "date" else literals.timestamp(value)
@@ -104,11 +110,17 @@ def _literal(column: Column, literal: Constant, wanted: TypeClass, place: Place)
             hint = f"; write it as '{literals.EXAMPLES[wanted]}'"
             raise RowlawError("BAD_LITERAL", place, literal=str(literal), type=wanted, hint=hint)
         return Constant(moment)
-    if found == "date" and wanted == "timestamp" and isinstance(value, dt.date):
+    if own_type == "date" and wanted == "timestamp" and isinstance(value, dt.date):
         return Constant(dt.datetime.combine(value, dt.time()))
     hint = _hint(literal, wanted)
     raise RowlawError(
-        "INCOMPATIBLE_TYPES", place, left=str(column), left_type=wanted, right=str(literal), right_type=found, hint=hint
+        "INCOMPATIBLE_TYPES",
+        place,
+        left=str(column),
+        left_type=wanted,
+        right=str(literal),
+        right_type=own_type,
+        hint=hint,
     )
 
 

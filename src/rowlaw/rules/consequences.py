@@ -40,7 +40,7 @@ class Consequences:
         for some in atoms:
             self._listed.add(some)
         self._dependencies = (
-            [found for d in denials if (found := _dependency(d)) is not None] if nulls == "equal" else []
+            [dependency for d in denials if (dependency := _dependency(d)) is not None] if nulls == "equal" else []
         )
         self._closures: dict[frozenset[str], frozenset[str]] = {}
 
@@ -72,8 +72,8 @@ class Consequences:
 
     def closure(self, columns: frozenset[str]) -> frozenset[str]:
         """The columns in which rows agree that agree on the given ones."""
-        found = self._closures.get(columns)
-        if found is None:
+        closure = self._closures.get(columns)
+        if closure is None:
             members, rest = set(columns), self._dependencies
             while True:
                 waiting = []
@@ -85,8 +85,8 @@ class Consequences:
                 if len(waiting) == len(rest):
                     break
                 rest = waiting
-            found = self._closures[columns] = frozenset(members)
-        return found
+            closure = self._closures[columns] = frozenset(members)
+        return closure
 
     def _follows(self, atoms: Iterable[Atom]) -> bool:
         return self._listed.any_within(tuple(atoms))

@@ -138,5 +138,5 @@ class Cursor:
             )
 
     def fail(self, expected: str, token: Token, hint: str = "") -> NoReturn:
-        found = f"the end of the {self.construct}" if token.kind == "end" else shown(token.text)
-        self.source.fail(f"expected {expected}, found {found}{hint}", token.start, token.end)
+        instead = f"the end of the {self.construct}" if token.kind == "end" else shown(token.text)
+        self.source.fail(f"expected {expected}, found {instead}{hint}", token.start, token.end)

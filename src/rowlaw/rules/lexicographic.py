@@ -33,18 +33,18 @@ def set_based(rule: OrderDependency, nulls: Nulls = "unknown") -> tuple[SetBased
     right, and an order compatibility for each pair of columns, in the context of the columns before both. With unknown
     nulls a column on the right only decides where the ones before it are known to be equal, so they join the left side.
     """
-    found: dict[SetBased, None] = {}
+    dependencies: dict[SetBased, None] = {}
     everything = tuple(c.name for c in rule.left)
     for j, right in enumerate(rule.right):
         before = tuple(c.name for c in rule.right[:j])
         if right.name not in (*everything, *before):
-            found[FunctionalDependency(everything + (before if nulls == "unknown" else ()), right.name)] = None
+            dependencies[FunctionalDependency(everything + (before if nulls == "unknown" else ()), right.name)] = None
     for i, left in enumerate(rule.left):
         for j, right in enumerate(rule.right):
             compatible = _compatible([c.name for c in (*rule.left[:i], *rule.right[:j])], left, right)
             if compatible is not None:
-                found[compatible] = None
-    return tuple(found)
+                dependencies[compatible] = None
+    return tuple(dependencies)
 
 
 def _compatible(context: Sequence[str], left: SortColumn, right: SortColumn) -> SetBased | None:

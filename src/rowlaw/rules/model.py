@@ -226,10 +226,10 @@ class Denial:
         """A denial constraint whose predicates are known to be in canonical form: discovery makes many thousands."""
         if predicates[0].rows is _ONE["t"] and all(p.rows is _ONE["t"] for p in predicates):
             return Denial(predicates)
-        found = object.__new__(Denial)
-        object.__setattr__(found, "predicates", predicates)
-        object.__setattr__(found, "_shown", ())
-        return found
+        denial = object.__new__(Denial)
+        object.__setattr__(denial, "predicates", predicates)
+        object.__setattr__(denial, "_shown", ())
+        return denial
 
     @property
     def denials(self) -> tuple[Denial, ...]:
@@ -409,13 +409,13 @@ class OrderDependency:
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        found = []
+        denials = []
         for before in (*_first_difference(self.left, Op.LT), tuple(between_rows(c.name, Op.EQ) for c in self.left)):
             for after in _first_difference(self.right, Op.GT):
                 denial = Denial((*before, *after)) if before or after else None
                 if denial and _consistent(denial):
-                    found.append(denial)
-        return tuple(found)
+                    denials.append(denial)
+        return tuple(denials)
 
 
 Rule: TypeAlias = Denial | Key | FunctionalDependency | OrderCompatible | OrderDependency

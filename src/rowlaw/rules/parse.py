@@ -120,20 +120,20 @@ class _Parser(Cursor):
     def rule(self) -> Parsed:
         head = self.next()
         word = head.text.casefold()
-        found: Rule
+        rule: Rule
         if head.kind == "end":
             self.source.fail(f"the rule is empty; expected {_START}", head.start, head.end)
         if head.kind == "not" or (head.kind == "word" and word == "not"):
-            found = self.denial()
+            rule = self.denial()
         elif head.kind == "word" and word == "key":
-            found = self.key()
+            rule = self.key()
         elif head.kind == "word" and word == "fd":
-            found = self.functional()
+            rule = self.functional()
         elif head.kind == "word" and word == "od":
-            found = self.order()
+            rule = self.order()
         elif head.kind in ("prime", "number", "text") or word in ("s", "t", "true", "false", "date", "timestamp"):
             self.at -= 1
-            found = self.requirement()
+            rule = self.requirement()
         else:
             named = (
                 head.kind in ("word", "name")
@@ -143,8 +143,8 @@ class _Parser(Cursor):
             hint = f"; a column of a row is written s.{head.text}" if named else ""
             self.fail(_START + ", or a condition such as s.column is not null", head, hint)
         if self.peek.kind != "end":
-            several = isinstance(found, FunctionalDependency) and self.peek.text == ","
-            either = isinstance(found, Denial) and self.peek.text.casefold() in _OR
+            several = isinstance(rule, FunctionalDependency) and self.peek.text == ","
+            either = isinstance(rule, Denial) and self.peek.text.casefold() in _OR
             hint = (
                 _ONE_RIGHT
                 if several
@@ -153,18 +153,18 @@ class _Parser(Cursor):
                 else ""
             )
             self.fail("the end of the rule", self.peek, hint)
-        return Parsed(found, self.source, tuple(self.mentions), tuple(self.comparisons))
+        return Parsed(rule, self.source, tuple(self.mentions), tuple(self.comparisons))
 
     def single_predicate(self) -> Parsed:
         """One predicate up to the end of the text."""
         if len(self.tokens) == 1:  # the end
             self.source.fail("the predicate is empty; write it as s.column = t.column", 0, len(self.source.text))
-        found = self.predicate()
+        predicate = self.predicate()
         after = self.peek
         if after.kind != "end":
             joined = after.kind == "and" or after.text.casefold() == "and"
             self.fail("the end of the predicate", after, "; give each predicate by itself" if joined else "")
-        return Parsed(Denial((found,)), self.source, tuple(self.mentions), tuple(self.comparisons))
+        return Parsed(Denial((predicate,)), self.source, tuple(self.mentions), tuple(self.comparisons))
 
     def requirement(self) -> Denial:
         """A condition alone: every row has to meet it, so no row may meet its opposite."""
@@ -262,12 +262,12 @@ class _Parser(Cursor):
     def predicate(self) -> Predicate:
         """One comparison or condition."""
         start = self.peek
-        found = self.conditions()
-        if len(found) > 1:
+        predicates = self.conditions()
+        if len(predicates) > 1:
             self.source.fail(
                 "a range of columns is two predicates; give each by itself", start.start, self.tokens[self.at - 1].end
             )
-        return found[0]
+        return predicates[0]
 
     def conditions(self) -> list[Predicate]:
         """A comparison or a condition; ``between`` two columns is two comparisons."""
@@ -387,6 +387,6 @@ class _Parser(Cursor):
 
     def word_is(self, word: str) -> bool:
         """Whether the next token is this word; it is then passed."""
-        found = self.peek.text.casefold() == word and self.peek.kind in ("word", "not")
-        self.at += found
-        return found
+        is_next = self.peek.text.casefold() == word and self.peek.kind in ("word", "not")
+        self.at += is_next
+        return is_next

@@ -36,13 +36,13 @@ def _chars(*pieces: str) -> Ranges:
 
 
 def _union(ranges: list[tuple[int, int]]) -> Ranges:
-    found: list[tuple[int, int]] = []
+    united: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], high)
+        if united and low <= united[-1][1] + 1:
+            united[-1] = united[-1][0], max(united[-1][1], high)
         else:
-            found.append((low, high))
-    return tuple(found)
+            united.append((low, high))
+    return tuple(united)
 
 
 def _opposite(ranges: Ranges) -> Ranges:
@@ -103,16 +103,16 @@ class _Parser:
         raise PatternError(problem, start, start + 1 if end is None else end)
 
     def whole(self) -> Node:
-        found = self.alternatives(0)
+        pattern = self.alternatives(0)
         if self.at < self.end:
             self.fail("this ')' closes no group; write \\) for the character itself", self.at)
-        if found.positions > MAX_POSITIONS:
+        if pattern.positions > MAX_POSITIONS:
             self.fail(
-                f"written out, the pattern has {found.positions:,} characters; the limit is {MAX_POSITIONS}",
+                f"written out, the pattern has {pattern.positions:,} characters; the limit is {MAX_POSITIONS}",
                 0,
                 len(self.text),
             )
-        return found
+        return pattern
 
     @property
     def peek(self) -> str:
@@ -189,7 +189,7 @@ class _Parser:
     def brackets(self, start: int) -> Ranges:
         negated = self.peek == "^"
         self.at += negated
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         first = True
         while first or self.peek != "]":
             if self.at >= self.end:
@@ -200,10 +200,10 @@ class _Parser:
                     self.at,
                     self.at + 2,
                 )
-            found += self.span()
+            spans += self.span()
             first = False
         self.at += 1
-        ranges = _union(found)
+        ranges = _union(spans)
         return _opposite(ranges) if negated else ranges
 
     def span(self) -> Ranges:
@@ -238,10 +238,10 @@ class _Parser:
         if self.peek and self.peek in "*+?{":
             lazy = "; whether it is lazy makes no difference" if self.peek == "?" else ""
             self.fail(f"a quantifier after a quantifier is not supported{lazy}", self.at)
-        found = Node("repeat", (node,), least=least, most=most)
-        if found.positions > MAX_POSITIONS:
-            self.fail(f"this writes {found.positions:,} characters; the limit is {MAX_POSITIONS}", start, self.at)
-        return found
+        repeated = Node("repeat", (node,), least=least, most=most)
+        if repeated.positions > MAX_POSITIONS:
+            self.fail(f"this writes {repeated.positions:,} characters; the limit is {MAX_POSITIONS}", start, self.at)
+        return repeated
 
     def bounds(self, start: int) -> tuple[int, int | None]:
         close = self.text.find("}", self.at, self.end)
@@ -333,7 +333,7 @@ class Matcher:
 
     def _following(self, state: int) -> int:
         """The positions after those of a set, eight of them at a time."""
-        found = 0
+        following = 0
         for group, byte in enumerate(state.to_bytes((state.bit_length() + 7) // 8, "little")):
             if byte:
                 union = self._unions.get((group, byte))
@@ -343,8 +343,8 @@ class Matcher:
                         if byte >> i & 1:
                             union |= self.follow[8 * group + i]
                     self._unions[group, byte] = union
-                found |= union
-        return found
+                following |= union
+        return following
 
     def _build(self, node: Node) -> _Ends:
         match node.kind:

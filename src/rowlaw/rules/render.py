@@ -159,8 +159,8 @@ def _value(column: str, name: Callable[[str], str], dialect: Dialect, floats: Co
 
 def _compared(rule: Rule) -> list[Column]:
     """The columns of either row that the rule compares, each once, in the order of the rule."""
-    found = (o for d in rule.denials for p in d.predicates for o in (p.left, p.right) if isinstance(o, Column))
-    return list(dict.fromkeys(found))
+    columns = (o for d in rule.denials for p in d.predicates for o in (p.left, p.right) if isinstance(o, Column))
+    return list(dict.fromkeys(columns))
 
 
 def _condition(p: Predicate, operand: Callable[[Operand], str], nulls: Nulls, dialect: Dialect) -> str:

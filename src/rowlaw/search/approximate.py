@@ -100,20 +100,20 @@ def enumerate_approximate(
     out = np.empty((64, n_vertices), np.bool_)
     # a line per depth: kind of step, edge, vertex, and which vertices of the edge were candidates
     stack = np.empty((n_vertices + n_edges + 2, n_vertices + 3), np.int32)
-    found = 0
+    number = 0
     given_up = np.int64(0)
     depth = 0
     entering = True
     while stop[0] == 0:
         if entering:
             if missed <= budget:
-                if found == len(out):
+                if number == len(out):
                     larger = np.empty((2 * len(out), n_vertices), np.bool_)
-                    larger[:found] = out
+                    larger[:number] = out
                     out = larger
                 for v in range(n_vertices):
-                    out[found, v] = chosen[v]
-                found += 1
+                    out[number, v] = chosen[v]
+                number += 1
                 entering = False
                 continue
             best, fewest = -1, n_vertices + 1
@@ -177,4 +177,4 @@ def enumerate_approximate(
                 if chosen[u] and missed + critical[u] <= budget:
                     entering = False
                     break
-    return out[:found]
+    return out[:number]

@@ -83,11 +83,11 @@ def without(sets: np.ndarray, others: np.ndarray) -> np.ndarray:
     mixed, known = _mixed(sets), _mixed(others)
     order = np.argsort(known, kind="stable")
     at = order[np.minimum(np.searchsorted(known, mixed, sorter=order), len(known) - 1)]
-    found = known[at] == mixed
-    if (others[at[found]] != sets[found]).any():  # different sets that mix to the same word
+    among = known[at] == mixed
+    if (others[at[among]] != sets[among]).any():  # different sets that mix to the same word
         there = set(map(bytes, others))
-        found = np.array([bytes(line) in there for line in sets])
-    return sets[~found]
+        among = np.array([bytes(line) in there for line in sets])
+    return sets[~among]
 
 
 def _mixed(sets: np.ndarray) -> np.ndarray:
@@ -152,10 +152,10 @@ class ByteTable:
 
     def united(self, lines: np.ndarray) -> np.ndarray:
         """Return the set of each line."""
-        found = np.zeros((len(lines), self._words), np.uint64)
+        united = np.zeros((len(lines), self._words), np.uint64)
         for start in range(0, len(lines), AT_ONCE):
             keys = np.ascontiguousarray(lines[start : start + AT_ONCE]).view(np.uint8)
-            part = found[start : start + AT_ONCE]
+            part = united[start : start + AT_ONCE]
             for (byte, w), added in self._parts.items():
                 part[:, w] |= added[keys[:, byte]]
-        return found
+        return united

@@ -125,7 +125,7 @@ def _minimal_inside(missed: np.uint64) -> np.uint64:
 def write_sets(state: BranchState, chosen: np.uint64, inner: np.uint64) -> None:
     """Write ``chosen`` with each subset inside the word whose bit is set in ``inner`` to ``state.found``, unless it is
     forbidden."""
-    counters, forbidden, found = state.counters[0], state.forbidden, state.found
+    counters, forbidden, written = state.counters[0], state.forbidden, state.found
     n = counters.found
     while inner != _0:
         lowest = inner & (~inner + _1)
@@ -134,7 +134,7 @@ def write_sets(state: BranchState, chosen: np.uint64, inner: np.uint64) -> None:
         is_allowed = True
         for i in range(len(forbidden)):
             is_allowed &= forbidden[i] & ~vertices != _0
-        found[n] = vertices
+        written[n] = vertices
         n += is_allowed
         counters.work += 64 + len(forbidden)
     counters.found = n

@@ -36,10 +36,10 @@ def minimal_hitting_sets(graph: Hypergraph, stop: Stop = never, threads: int = 1
     """
     limit = Limit(stop)
     if graph.vertices <= 64:
-        found = _search(graph, graph.whole, limit, threads)
+        result = _search(graph, graph.whole, limit, threads)
     else:
-        found = _search_wide(graph if limit() else _lean(graph), limit, threads)
-    return _one_of_each(graph, _kept(found))
+        result = _search_wide(graph if limit() else _lean(graph), limit, threads)
+    return _one_of_each(graph, _kept(result))
 
 
 def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -> Found:
@@ -135,8 +135,8 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
     nodes = [nodes for _, nodes in parts]
     if max(nodes) > most:
         return minimal_hitting_sets(graph, stop, threads)
-    found = _one_of_each(graph, Found(np.concatenate([part for part, _ in parts]), complete=True, nodes=sum(nodes)))
-    return replace(found, sets=without_repeats(np.concatenate([kept, found.sets])))
+    result = _one_of_each(graph, Found(np.concatenate([part for part, _ in parts]), complete=True, nodes=sum(nodes)))
+    return replace(result, sets=without_repeats(np.concatenate([kept, result.sets])))
 
 
 def _alike(sets: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:

@@ -35,8 +35,8 @@ def frame_source(frame: Any) -> Source:
     if type(frame).__module__.split(".")[0] == "pandas" and hasattr(frame, "columns"):
         table = _pandas_table(frame)
         if table is None:
-            found = list(_pandas_columns(frame))
-            return memory_source(name, [field for field, _ in found], [column for _, column in found])
+            pairs = list(_pandas_columns(frame))
+            return memory_source(name, [field for field, _ in pairs], [column for _, column in pairs])
     else:
         if name == "LazyFrame" and hasattr(frame, "collect"):  # of Polars: a plan, not yet a frame
             frame = frame.collect()

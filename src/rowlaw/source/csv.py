@@ -222,16 +222,16 @@ class CsvSplit:
         from rowlaw.source import csv_errors  # what is wrong with a file is looked for when something is
 
         try:
-            found = self._parsed(read_options, parse_options, convert_options)
+            parsed = self._parsed(read_options, parse_options, convert_options)
         except (pa.ArrowInvalid, UnicodeDecodeError, LookupError) as error:
             if self.skip_header and not first_rows(self.path, self.dialect):  # a header without an end of line
                 return pa.table({name: pa.array([], pa.string()) for name in columns})
             raise csv_errors.explain(self.path, self.dialect, len(self.names), str(error)) from None
         if last is None:
-            return found.rename_columns(list(columns))
-        if len(found) and "\n" in (found.column(last)[-1].as_py() or ""):
+            return parsed.rename_columns(list(columns))
+        if len(parsed) and "\n" in (parsed.column(last)[-1].as_py() or ""):
             csv_errors.check_closed(self.path, self.dialect)
-        return found.select(range(last)).rename_columns(list(columns))
+        return parsed.select(range(last)).rename_columns(list(columns))
 
     def _parsed(self, read_options: dict[str, Any], *options: Any) -> pa.Table:
         """The table, in blocks that are as large as its longest row needs."""
@@ -269,13 +269,13 @@ def splits(path: str, dialect: Dialect, names: Sequence[str]) -> list[CsvSplit]:
     if compression(path) or size <= SPLIT_BYTES * 3 // 2 or not ascii_like:
         return [whole]
     cuts = [0, *_row_ends(path, dialect.quote, size), size]
-    found = []
+    parts = []
     for start, end in pairwise(cuts):
         if end > start:
-            found.append(
+            parts.append(
                 replace(whole, start=start, end=end, size=end - start, skip_header=dialect.header and start == 0)
             )
-    return found
+    return parts
 
 
 def _row_ends(path: str, quote: str, size: int) -> list[int]:
@@ -283,7 +283,7 @@ def _row_ends(path: str, quote: str, size: int) -> list[int]:
 
     A newline ends a row when an even number of quotes precedes it: doubled quotes inside a field keep the parity.
     """
-    found = []
+    ends = []
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         quotes = 0
         for start in range(0, size, SPLIT_BYTES):
@@ -296,10 +296,10 @@ def _row_ends(path: str, quote: str, size: int) -> list[int]:
                     inside ^= data[at:newline].count(quote.encode()) % 2 == 1
                     at = newline + 1
                     if not inside:
-                        found.append(at)
+                        ends.append(at)
                         break
             quotes += int(np.count_nonzero(np.frombuffer(data[start : start + SPLIT_BYTES], np.uint8) == ord(quote)))
-    return sorted(set(found))
+    return sorted(set(ends))
 
 
 def undecoded(path: str, dialect: Dialect, error: UnicodeError) -> RowlawError:

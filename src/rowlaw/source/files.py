@@ -92,11 +92,11 @@ class ParquetSplit:
 
 def _leaf_positions(schema: pa.Schema) -> dict[str, int]:
     """Where the values of each column begin among those that Parquet stores: a nested column is stored as several."""
-    found, position = {}, 0
+    positions, position = {}, 0
     for field in schema:
-        found[field.name] = position
+        positions[field.name] = position
         position += _leaves(field.type)
-    return found
+    return positions
 
 
 def _leaves(dtype: pa.DataType) -> int:
@@ -110,7 +110,7 @@ def _leaves(dtype: pa.DataType) -> int:
 
 def parquet_splits(paths: Sequence[str], root: str | None) -> tuple[pa.Schema, list[ParquetSplit]]:
     """Schema and splits of Parquet files; ``root`` is the folder whose ``name=value`` subfolders are columns."""
-    schema, found = None, []
+    schema, splits = None, []
     folders = _folder_columns(paths, root)
     for path in paths:
         try:
@@ -127,26 +127,26 @@ def parquet_splits(paths: Sequence[str], root: str | None) -> tuple[pa.Schema, l
         text = tuple(f.name for f in own if pa.types.is_string(f.type) or pa.types.is_large_string(f.type))
         for group in range(meta.num_row_groups):
             size = meta.row_group(group).total_byte_size
-            found.append(ParquetSplit(path, group, size, text, constants, types))
+            splits.append(ParquetSplit(path, group, size, text, constants, types))
     assert schema is not None
-    return schema, found
+    return schema, splits
 
 
 def _folder_columns(paths: Sequence[str], root: str | None) -> dict[str, Constants]:
     if root is None:
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    by_path: dict[str, dict[str, Any]] = {}
     for path in paths:
         parts = Path(path).parent.relative_to(root).parts
         pairs = (part.partition("=") for part in parts if "=" in part)
-        found[path] = {unquote(name): unquote(value) for name, _, value in pairs}
-    names = {name for values in found.values() for name in values}
+        by_path[path] = {unquote(name): unquote(value) for name, _, value in pairs}
+    names = {name for values in by_path.values() for name in values}
     numbers = {
-        n for n in names if all(str(v.get(n, "")).isdecimal() and str(int(v[n])) == v[n] for v in found.values())
+        n for n in names if all(str(v.get(n, "")).isdecimal() and str(int(v[n])) == v[n] for v in by_path.values())
     }
     return {
         path: tuple((name, int(value) if name in numbers else value) for name, value in values.items())
-        for path, values in found.items()
+        for path, values in by_path.items()
     }
 
 
@@ -171,7 +171,7 @@ class OrcSplit:
 
 
 def orc_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[OrcSplit]]:
-    schema, found = None, []
+    schema, splits = None, []
     for path in paths:
         try:
             file = paorc.ORCFile(path)
@@ -179,9 +179,9 @@ def orc_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[OrcSplit]]:
             raise readable(path, error) from None
         schema = _alike(path, file.schema, schema, paths[0])
         size = Path(path).stat().st_size // max(1, file.nstripes)
-        found += [OrcSplit(path, stripe, size) for stripe in range(file.nstripes)]
+        splits += [OrcSplit(path, stripe, size) for stripe in range(file.nstripes)]
     assert schema is not None
-    return schema.remove_metadata(), found
+    return schema.remove_metadata(), splits
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,19 +235,19 @@ def _json_problem(text: str) -> str:
 def _json_lines(path: str, data: bytes) -> bytes:
     """An array of objects as lines."""
     try:
-        found = json.loads(data)
+        objects = json.loads(data)
     except ValueError as error:
         raise RowlawError("BAD_FILE", path=path, problem=f"not valid JSON: {error}") from None
-    if not found:
+    if not objects:
         raise RowlawError(
             "BAD_FILE", path=path, problem="the array is empty; a table needs one object at least, for its columns"
         )
-    other = next((i for i, item in enumerate(found) if not isinstance(item, dict)), None)
+    other = next((i for i, item in enumerate(objects) if not isinstance(item, dict)), None)
     if other is not None:
-        kind = _JSON_TYPES[type(found[other])]
+        kind = _JSON_TYPES[type(objects[other])]
         problem = f"a table needs an array of objects, and element {other + 1:,} is {kind}"
         raise RowlawError("BAD_FILE", path=path, problem=problem)
-    return "\n".join(json.dumps(item) for item in found).encode()
+    return "\n".join(json.dumps(item) for item in objects).encode()
 
 
 def json_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[JsonSplit]]:
@@ -296,7 +296,7 @@ def memory_splits(table: pa.Table, rows: int = 1_000_000) -> list[MemorySplit]:
 
 
 def arrow_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[ArrowSplit]]:
-    schema, found = None, []
+    schema, splits = None, []
     for path in paths:
         try:
             with pa.memory_map(path) as source:
@@ -304,6 +304,6 @@ def arrow_splits(paths: Sequence[str]) -> tuple[pa.Schema, list[ArrowSplit]]:
         except (pa.ArrowException, OSError) as error:
             raise readable(path, error) from None
         schema = _alike(path, own, schema, paths[0])
-        found.append(ArrowSplit(path, Path(path).stat().st_size))
+        splits.append(ArrowSplit(path, Path(path).stat().st_size))
     assert schema is not None
-    return schema.remove_metadata(), found
+    return schema.remove_metadata(), splits

@@ -46,19 +46,19 @@ def _of_column(name: str, cells: Sequence[str]) -> Iterator[Hint]:
     ):
         yield Hint(name, "decimal_comma", f"numbers with a decimal comma ({next(v for v in values if ',' in v)})")
         return
-    found = [match for v in values if (match := _DAY.fullmatch(v))]
-    if len(found) < len(values) or len({(m[2], m[5] is None, m[8] is None) for m in found}) > 1:
+    days = [match for v in values if (match := _DAY.fullmatch(v))]
+    if len(days) < len(values) or len({(m[2], m[5] is None, m[8] is None) for m in days}) > 1:
         return
-    first, second = max(int(m[1]) for m in found), max(int(m[3]) for m in found)
+    first, second = max(int(m[1]) for m in days), max(int(m[3]) for m in days)
     if max(first, second) > 31 or min(first, second) > 12:
         return
-    sign = found[0][2]
+    sign = days[0][2]
     day_first = first > 12 or (second <= 12 and sign != "/")  # 3/4/2024 alone does not tell
     date = sign.join(["%d", "%m", "%Y"] if day_first else ["%m", "%d", "%Y"])
-    if found[0][5] is None:
+    if days[0][5] is None:
         yield Hint(name, f"date:{date}", f"dates ({values[0]})")
     else:
-        time = f"{found[0][5]}%H:%M" + (":%S" if found[0][8] else "")
+        time = f"{days[0][5]}%H:%M" + (":%S" if days[0][8] else "")
         yield Hint(name, f"timestamp:{date}{time}", f"timestamps ({values[0]})")
 
 

@@ -55,9 +55,9 @@ def typed(values: pa.Array, wanted: pa.DataType | None = None, *, zones: bool = 
     for check in _CHECKS.values():
         if check(real.slice(0, _PROBE)) is None:
             continue
-        found = check(real)
-        if found is not None:
-            return pc.replace_with_mask(pa.nulls(len(text), found.type), pc.invert(blank), found)
+        converted = check(real)
+        if converted is not None:
+            return pc.replace_with_mask(pa.nulls(len(text), converted.type), pc.invert(blank), converted)
     return text
 
 
@@ -73,7 +73,7 @@ def possible_types(values: pa.Array) -> dict[str, pa.DataType] | None:
     real = plain.filter(pc.invert(blank)).drop_null()
     if len(real) == 0:
         return None
-    return {name: found.type for name, check in _CHECKS.items() if (found := check(real)) is not None}
+    return {name: converted.type for name, check in _CHECKS.items() if (converted := check(real)) is not None}
 
 
 def common_type(parts: Sequence[dict[str, pa.DataType] | None]) -> pa.DataType:
@@ -160,20 +160,20 @@ def _integers(text: pa.Array) -> pa.Array | None:
     if not _all(text, _INTEGER):
         return None
     plain = pc.replace_substring_regex(text, pattern=r"^\+", replacement="")
-    found = _cast(plain, pa.int64())
-    if found is None and pc.max(pc.utf8_length(plain)).as_py() <= 38:
-        found = _cast(plain, pa.decimal128(38, 0))  # identifiers longer than 64 bits stay exact
-    return found
+    integers = _cast(plain, pa.int64())
+    if integers is None and pc.max(pc.utf8_length(plain)).as_py() <= 38:
+        integers = _cast(plain, pa.decimal128(38, 0))  # identifiers longer than 64 bits stay exact
+    return integers
 
 
 def _floats(text: pa.Array) -> pa.Array | None:
     number = pc.or_(pc.match_substring_regex(text, pattern=_FLOAT), pc.match_substring_regex(text, pattern=_INFINITE))
     if not pc.all(number).as_py():
         return None
-    found = _cast(pc.replace_substring_regex(text, pattern=r"^\+", replacement=""), pa.float64())
+    floats = _cast(pc.replace_substring_regex(text, pattern=r"^\+", replacement=""), pa.float64())
     # a finite text that overflows to infinity would equal others that do: it stays text
-    overflow = pc.and_(pc.is_inf(found), pc.match_substring_regex(text, pattern=_FLOAT))
-    return None if pc.any(overflow).as_py() else found
+    overflow = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, pattern=_FLOAT))
+    return None if pc.any(overflow).as_py() else floats
 
 
 def _booleans(text: pa.Array) -> pa.Array | None:

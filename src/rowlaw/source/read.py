@@ -172,8 +172,8 @@ def _open_path(
     path: str, format: str | None, given: dict[str, Any], options: dict[str, str], session: SparkSession | None
 ) -> Source:
     if path == STANDARD_INPUT:
-        copy, found = copied()
-        return _open_files("standard input", [copy], None, format or found, given)
+        copy, guessed = copied()
+        return _open_files("standard input", [copy], None, format or guessed, given)
     if path.startswith("jdbc:"):
         return _by_spark(path, "jdbc", {"url": path, **options}, session)
     scheme = re.match(r"^([a-zA-Z][a-zA-Z0-9+.-]+):/", path)
@@ -193,10 +193,10 @@ def _open_path(
 def _files(path: str) -> tuple[list[str], str | None]:
     """The files a path stands for, in a stable order, and the folder they were found in."""
     if os.path.isdir(path):
-        found = [str(p) for p in Path(path).rglob("*") if p.is_file() and not is_hidden(p.relative_to(path).parts)]
-        if not found:
+        files = [str(p) for p in Path(path).rglob("*") if p.is_file() and not is_hidden(p.relative_to(path).parts)]
+        if not files:
             raise RowlawError("BAD_FILE", path=path, problem="the folder has no data files")
-        return sorted(found), path
+        return sorted(files), path
     if os.path.exists(path):
         return [path], None
     return sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p)), None
@@ -259,18 +259,18 @@ def _open_spreadsheet(path: str) -> Source:
 def _open_csv(name: str, paths: list[str], given: dict[str, Any]) -> FileSource:
     splits: list[csv.CsvSplit] = []
     names: list[str] = []
-    found: list[Hint] = []
+    noticed: list[Hint] = []
     nulls = given.pop("null_values", ())
     for path in paths:
         dialect = replace(csv.sniff(path, **given), null_values=tuple(nulls))
         own = csv.column_names(path, dialect)
         if not names:
-            names, found = own, hints(own, csv.first_rows(path, dialect))
+            names, noticed = own, hints(own, csv.first_rows(path, dialect))
         if own != names:
             raise RowlawError("BAD_FILE", path=path, problem=f"its columns differ from those of {paths[0]}")
         splits += csv.splits(path, dialect, own)
     schema, skipped = comparable([Field(n, pa.large_string(), "text") for n in names], name)
-    return FileSource(name, schema, tuple(splits), inferred=True, skipped=skipped, hints=tuple(found))
+    return FileSource(name, schema, tuple(splits), inferred=True, skipped=skipped, hints=tuple(noticed))
 
 
 def _open_delta(path: str, session: SparkSession | None) -> Source:
@@ -314,8 +314,8 @@ def _near_tables(name: str, session: SparkSession) -> str:
         listed = [t.name for t in session.catalog.listTables(database or None)]
     except Exception:  # no such database, or a catalog that lists nothing
         return ""
-    found = nearest(table, listed)
-    return f" ({found.removeprefix('; ')})" if found else ""
+    near = nearest(table, listed)
+    return f" ({near.removeprefix('; ')})" if near else ""
 
 
 def _near_files(path: str) -> str:

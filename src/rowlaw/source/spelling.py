@@ -95,14 +95,14 @@ def spelling(column: str, wanted: str) -> Spelling | None:
         return DecimalComma()
     if not colon or kind not in ("date", "timestamp"):
         return None
-    found = Moment(format.strip(), pa.date32() if kind == "date" else pa.timestamp("us"))
-    if not re.search(r"%[A-Za-z]", found.format) or not _works(found.format):
+    moment = Moment(format.strip(), pa.date32() if kind == "date" else pa.timestamp("us"))
+    if not re.search(r"%[A-Za-z]", moment.format) or not _works(moment.format):
         problem = (
             "the format cannot be used; write for example date:%d.%m.%Y (day %d, month %m, year %Y, hour "
             "%H, minute %M, second %S)"
         )
         raise RowlawError("BAD_OPTION", option="types", value=f"{column}={wanted}", problem=problem)
-    return found
+    return moment
 
 
 def _works(format: str) -> bool:

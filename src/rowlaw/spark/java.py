@@ -85,8 +85,8 @@ def major(version: str) -> int:
     >>> major("17.0.15"), major("1.8.0_292"), major("25-ea"), major("?")
     (17, 8, 25, 0)
     """
-    found = re.match(r"(?:1\.)?(\d+)", version)
-    return int(found[1]) if found else 0
+    match = re.match(r"(?:1\.)?(\d+)", version)
+    return int(match[1]) if match else 0
 
 
 def wrapper(binary: Path, version: str) -> Path:
@@ -118,8 +118,8 @@ def _candidates(rejected: list[str]) -> Iterator[tuple[str, Path]]:
     """Name and home of each place to look at; places that do not exist go to ``rejected``."""
     if named := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(named)
-    if found := shutil.which("java"):
-        yield "java on the path", Path(found).resolve().parent.parent
+    if binary := shutil.which("java"):
+        yield "java on the path", Path(binary).resolve().parent.parent
     else:
         rejected.append("no java on the path")
     try:
@@ -151,5 +151,5 @@ def _ask(binary: Path) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)
-    return found[1] if found else None
+    match = re.search(r'version "([^"]+)"', answer.stderr + answer.stdout)
+    return match[1] if match else None

@@ -101,11 +101,11 @@ class DriverThreads:
         results = []
         with ExitStack() as stack:
             if len(tasks) < 2 or self.slots < 2:
-                found: Iterator[R] = map(function, tasks)
+                answers: Iterator[R] = map(function, tasks)
             else:
                 pool = stack.enter_context(ThreadPoolExecutor(self.slots))
-                found = pool.map(function, tasks)
-            for result in found:
+                answers = pool.map(function, tasks)
+            for result in answers:
                 results.append(result)
                 if done is not None:
                     done(len(results), len(tasks))
@@ -262,10 +262,10 @@ def _on_disk(frame: DataFrame) -> Iterator[DataFrame]:
 
 def _unpacked(result: bytes) -> Any:
     """Return a worker's result; its named error is raised here."""
-    found = pickle.loads(result)
-    if isinstance(found, RowlawError):
-        raise found
-    return found
+    answer = pickle.loads(result)
+    if isinstance(answer, RowlawError):
+        raise answer
+    return answer
 
 
 @contextmanager

@@ -98,11 +98,11 @@ def read_batch(
         _check_types(source, types)
     tables = _tables(source)
     rows = sum(len(table) for table in tables)
-    found = {
+    by_name = {
         name: _column(source, name, [table.column(i) for table in tables], types[name], inferred)
         for i, name in enumerate(names)
     }
-    return Batch(source.name, rows, found)
+    return Batch(source.name, rows, by_name)
 
 
 def _check_columns(source: Source, names: Sequence[str], expected: Collection[str], others: bool) -> None:
@@ -123,8 +123,8 @@ def _check_columns(source: Source, names: Sequence[str], expected: Collection[st
 
 def _check_types(source: Source, types: Mapping[str, pa.DataType]) -> None:
     for field in source.schema:
-        found, expected = type_class(field.type), type_class(types[field.name])
-        if found != expected and not pa.types.is_null(field.type):
+        given_type, expected = type_class(field.type), type_class(types[field.name])
+        if given_type != expected and not pa.types.is_null(field.type):
             raise RowlawError(
                 "BATCH_TYPE",
                 source=source.name,
@@ -170,8 +170,8 @@ def _converted(source: Source, name: str, values: pa.Array, wanted: pa.DataType)
             try:
                 value.cast(wanted)
             except pa.ArrowInvalid:
-                found = f"the value {value.as_py()} ({values.type}) has no exact place"
+                problem = f"the value {value.as_py()} ({values.type}) has no exact place"
                 raise RowlawError(
-                    "BATCH_TYPE", source=source.name, column=name, found=found, expected=str(wanted)
+                    "BATCH_TYPE", source=source.name, column=name, found=problem, expected=str(wanted)
                 ) from None
         raise

@@ -51,8 +51,8 @@ class Relabelling:
         """
         if not len(self.old):
             return labels.astype(np.int32)
-        found = self.new[np.minimum(np.searchsorted(self.old, labels), len(self.old) - 1)]
-        return np.where(labels == NULL, NULL, found).astype(np.int32)
+        renewed = self.new[np.minimum(np.searchsorted(self.old, labels), len(self.old) - 1)]
+        return np.where(labels == NULL, NULL, renewed).astype(np.int32)
 
 
 @dataclass(eq=False)
@@ -88,11 +88,11 @@ class Dictionary:
 
     def find(self, wanted: Values) -> np.ndarray:
         """The labels of some values; -1 for a value that is not here. ``O(m log n)`` per run."""
-        found = np.full(len(wanted), NULL, np.int32)
+        labels = np.full(len(wanted), NULL, np.int32)
         for run in self.runs:
             at, there = run.values.places(wanted)
-            found[there] = run.labels[at[there]]
-        return found
+            labels[there] = run.labels[at[there]]
+        return labels
 
     def values(self, labels: np.ndarray) -> Values:
         """The values that some labels, all of them in use, stand for."""

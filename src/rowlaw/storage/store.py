@@ -365,18 +365,18 @@ def _temporary(name: str) -> bool:
 
 def _mark(path: Path) -> tuple[int, ...] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _extents(entries: Mapping[str, Entry]) -> dict[str, int]:
     """For each file the bytes of it that are needed."""
-    found: dict[str, int] = {}
+    extents: dict[str, int] = {}
     for file, offset, dtype, shape, _ in entries.values():
-        found[file] = max(found.get(file, 0), offset + math.prod(shape) * np.dtype(dtype).itemsize)
-    return found
+        extents[file] = max(extents.get(file, 0), offset + math.prod(shape) * np.dtype(dtype).itemsize)
+    return extents
 
 
 def _checksum(manifest: Mapping[str, Any]) -> int:

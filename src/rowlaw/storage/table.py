@@ -118,10 +118,10 @@ class GrowingTable:
         forms = [form([c.arrow_type for c in columns if c.scale == scale]) for scale in range(len(number))]
         kept = {c.name: forms[c.scale].keep(relation.dictionary(c.name)) for c in columns}
         dictionaries = [Dictionary() for _ in forms]
-        found: dict[str, np.ndarray] = {}
+        own_labels: dict[str, np.ndarray] = {}
         for scale, dictionary in enumerate(dictionaries):
-            found |= _added(dictionary, {c.name: kept[c.name] for c in columns if c.scale == scale})[0]
-        labels = [MemoryArray(np.append(found[c.name], np.int32(NULL))[relation.codes(c.name)]) for c in columns]
+            own_labels |= _added(dictionary, {c.name: kept[c.name] for c in columns if c.scale == scale})[0]
+        labels = [MemoryArray(np.append(own_labels[c.name], np.int32(NULL))[relation.codes(c.name)]) for c in columns]
         none = MemoryArray(np.zeros(0, np.int32))
         return GrowingTable(
             columns, labels, none, dictionaries, row_id=relation.row_id, others=others, skipped=relation.skipped
@@ -200,11 +200,11 @@ class GrowingTable:
         if not known.any():
             return pa.nulls(len(labels), column.arrow_type)
         dictionary = self._dictionaries[column.scale]
-        found = self._forms[column.scale].give(dictionary.values(np.asarray(labels)[known]), column.arrow_type)
+        values = self._forms[column.scale].give(dictionary.values(np.asarray(labels)[known]), column.arrow_type)
         if known.all():
-            return found
+            return values
         places = np.cumsum(known) - 1
-        return pc.take(found, pa.array(places, mask=~known))
+        return pc.take(values, pa.array(places, mask=~known))
 
     def decode(self, rows: Sequence[int] | np.ndarray, columns: Sequence[str] | None = None) -> pa.Table:
         """The values of some rows, here or gone."""
@@ -251,17 +251,17 @@ class GrowingTable:
                     "BATCH_COLUMNS", source="deletes", problem=f"an id is a tuple of {', '.join(self.row_id)}"
                 )
             values = [[id[i] for id in ids] for i in range(len(self.row_id))]
-        found = {}
+        columns = {}
         for name, own in zip(self.row_id, values, strict=True):
             wanted = self.column(name).arrow_type
             try:
-                found[name] = pa.array(own, wanted)
+                columns[name] = pa.array(own, wanted)
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
                 problem = f"a value that does not fit ({str(error).splitlines()[0]})"
                 raise RowlawError(
                     "BATCH_TYPE", source="deletes", column=name, found=problem, expected=str(wanted)
                 ) from None
-        return pa.table(found)
+        return pa.table(columns)
 
     def rows_of_ids(self, batch: Batch, rows: np.ndarray) -> np.ndarray:
         """For each of some rows of a batch, no id twice, the living row that has its id; -1 where none has."""
@@ -298,8 +298,8 @@ class GrowingTable:
 
     def _labels_of(self, column: TableColumn, values: pa.Array) -> np.ndarray:
         """The labels of some values, -2 for those that the table has never seen; with null's as the last."""
-        found = self._dictionaries[column.scale].find(self._forms[column.scale].keep(values))
-        return np.append(np.where(found == NULL, UNSEEN, found), NULL).astype(np.int32)
+        labels = self._dictionaries[column.scale].find(self._forms[column.scale].keep(values))
+        return np.append(np.where(labels == NULL, UNSEEN, labels), NULL).astype(np.int32)
 
     def _rows_to_delete(self, batch: Batch) -> np.ndarray:
         """The rows that a batch names, one for each of its rows."""
@@ -321,11 +321,11 @@ class GrowingTable:
             [self._labels_of(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)]
         )
         seen = (wanted != UNSEEN).all(axis=0)  # values that never came need not be looked for
-        found = np.full(len(rows), -1, np.int32)
+        matching = np.full(len(rows), -1, np.int32)
         if seen.any():
             order = sorted(range(len(names)), key=lambda i: -len(self._dictionaries[self.column(names[i]).scale]))
-            found[seen] = matching_rows([self.labels(names[i]) for i in order], wanted[order][:, seen], self.alive)
-        return found
+            matching[seen] = matching_rows([self.labels(names[i]) for i in order], wanted[order][:, seen], self.alive)
+        return matching
 
     def _check_inserts(self, batch: Batch, deleted: np.ndarray) -> None:
         if self.rows + batch.rows > MOST_ROWS:
@@ -364,10 +364,10 @@ class GrowingTable:
         kept: dict[str, Values] = {
             c.name: self._forms[c.scale].keep(batch.columns[c.name].values) for c in self.columns
         }
-        found: dict[str, np.ndarray] = {}
+        new_labels: dict[str, np.ndarray] = {}
         for scale, dictionary in enumerate(self._dictionaries):
             labels, changed = _added(dictionary, {c.name: kept[c.name] for c in self.columns if c.scale == scale})
-            found |= labels
+            new_labels |= labels
             for name in labels if changed is not None else ():
                 assert changed is not None
                 self._labels[self._index[name]] = MemoryArray(changed(self.labels(name)))
@@ -376,7 +376,7 @@ class GrowingTable:
             array = self._labels[i]
             if isinstance(array, FileArray) and not array.fits(batch.rows):
                 array = self._labels[i] = MemoryArray(array.array)
-            array.extend(np.append(found[c.name], np.int32(NULL))[batch.columns[c.name].codes])
+            array.extend(np.append(new_labels[c.name], np.int32(NULL))[batch.columns[c.name].codes])
         if self.relabelled:
             self._kept_rows = None
         if self._label_rows is not None:

@@ -213,14 +213,14 @@ class Exact:
         return Texts.of([_sortable(Decimal(v)) for v in values.to_pylist()])
 
     def give(self, values: Texts, wanted: pa.DataType) -> pa.Array:
-        found = [_number(text) for text in values]
+        numbers = [_number(text) for text in values]
         if pa.types.is_timestamp(wanted):
             unit = 10**9 // _PER_SECOND[wanted.unit]
-            return pa.array([int(v) // unit for v in found], pa.int64()).view(wanted)
+            return pa.array([int(v) // unit for v in numbers], pa.int64()).view(wanted)
         if pa.types.is_decimal(wanted):
-            return pa.array(found, wanted)
+            return pa.array(numbers, wanted)
         convert = float if pa.types.is_floating(wanted) else int
-        return pa.array([convert(v) for v in found], wanted)
+        return pa.array([convert(v) for v in numbers], wanted)
 
     def load(self, array: Callable[[str], np.ndarray]) -> Texts:
         return Texts(array("data"), array("bounds"))

@@ -98,14 +98,14 @@ def decide(
             _held("the batch", new), against, rules.nulls, columns=columns, session=session, limits=limits
         )
         try:
-            found = refused(engine, bound)
+            decided = refused(engine, bound)
         finally:
             engine.close()
         numbers = rows.column(len(columns)).to_numpy()
-        out.append(numbers[np.array(sorted(found.broken), np.int64)])
+        out.append(numbers[np.array(sorted(decided.broken), np.int64)])
         ids = [named.id for named in rules]
-        broken += [[ids[i] for i in found.broken[row]] for row in sorted(found.broken)]
-        partners.append(_lists(found.partners, sorted(found.broken), ids))
+        broken += [[ids[i] for i in decided.broken[row]] for row in sorted(decided.broken)]
+        partners.append(_lists(decided.partners, sorted(decided.broken), ids))
     kept = pa.concat_arrays(partners) if partners else pa.nulls(0)
     return Decision(number, sum(size for _, _, size in pieces), np.concatenate(out), broken, kept)
 

@@ -105,12 +105,12 @@ def watch_folder(
 
 
 def _ready(home: Path) -> list[Path]:
-    found = []
+    ready = []
     for path in home.rglob("*"):
         version = None if is_hidden(path.relative_to(home).parts) or path.name.endswith(UNFINISHED) else _version(path)
         if version is not None and version[1]:
-            found.append((version[0], str(path), path))
-    return [path for _, _, path in sorted(found)]
+            ready.append((version[0], str(path), path))
+    return [path for _, _, path in sorted(ready)]
 
 
 def _version(path: Path) -> tuple[int, int] | None:

@@ -224,13 +224,13 @@ def _aligned(frame: DataFrame, old: DataFrame | None, guard: HistoryGuard) -> Da
             )
     if old is None:
         return frame
-    types, found = dict(old.dtypes), dict(frame.dtypes)
+    types, given = dict(old.dtypes), dict(frame.dtypes)
     for name in types:
-        if name not in found:
+        if name not in given:
             raise RowlawError(
                 "BATCH_COLUMNS", source="the batch", problem=f"no column {name!r}{nearest(name, columns)}"
             )
-    for name, kind in found.items():
+    for name, kind in given.items():
         if name not in types:
             problem = f"the history has no column {name!r}{nearest(name, list(types))}"
             raise RowlawError("BATCH_COLUMNS", source="the batch", problem=problem)

@@ -84,16 +84,16 @@ class ParquetFolder:
     folder: Path
 
     def frame(self, session: SparkSession) -> DataFrame | None:
-        found = (
+        names = (
             [name for name in sorted(os.listdir(self.folder)) if not is_hidden([name])] if self.folder.is_dir() else []
         )
-        for name in found:
+        for name in names:
             if (self.folder / name).is_dir():
                 problem = (
                     f"the folder {name!r} in it: a partitioned table cannot take a batch in one step; use a Delta table"
                 )
                 raise RowlawError("BAD_OPTION", option="history", value=self.name, problem=problem)
-        return session.read.parquet(spark_path(self.folder)) if found else None
+        return session.read.parquet(spark_path(self.folder)) if names else None
 
     def _target(self, key: str) -> Path:
         return self.folder / f"{key}.parquet"

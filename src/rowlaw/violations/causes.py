@@ -136,9 +136,9 @@ def causes(result: Result) -> Causes:
     sought = [v for v in broken if v.rule.kind != "dc" or v.violations <= LISTED or v.rule.denials[0].arity == 1][
         :MOST_RULES
     ]
-    found = [_of_rule(result, verdict) for verdict in sought]
+    by_rule = [_of_rule(result, verdict) for verdict in sought]
     left = tuple(v.id for v in broken if v not in sought)
-    return Causes(tuple(found), left, result.table_rows, _total(broken))
+    return Causes(tuple(by_rule), left, result.table_rows, _total(broken))
 
 
 def _of_rule(result: Result, verdict: Verdict) -> RuleCause:

@@ -129,9 +129,9 @@ def run(engine: Engine, rules: RuleSet, progress: Progress | None = None) -> Res
     bound = [bind(named.origin or named.rule, engine.types, engine.skipped) for named in rules]
     with shown.phase("check") as phase:
         findings = engine.check(bound, done=phase.update)
-    found = list(zip(rules, bound, findings.counts, strict=True))
-    old_rows = getattr(engine, "old_rows", 0) if any(count.pairs for _, _, count in found) else 0
-    verdicts = [Verdict(named, rule, count, engine.rows, old_rows) for named, rule, count in found]
+    counted = list(zip(rules, bound, findings.counts, strict=True))
+    old_rows = getattr(engine, "old_rows", 0) if any(count.pairs for _, _, count in counted) else 0
+    verdicts = [Verdict(named, rule, count, engine.rows, old_rows) for named, rule, count in counted]
     return Result(engine, findings, verdicts, shown.seconds)
 
 

@@ -197,12 +197,12 @@ class Result:
         number = self._index(id)
         # one of each row, and more than are shown: the same values again say nothing new
         most = min(LOOKED_AT * limit, max(limit, MOST_LOOKED_AT))
-        found = distinct(side_by_side(self[id].rule, self.findings.first(number, most, each=1), self.engine.nulls))
-        if len(found) < limit:  # rows whose first violation shows nothing new may have others
-            found = distinct(
-                [*found, *side_by_side(self[id].rule, self.findings.first(number, most), self.engine.nulls)]
+        clashes = distinct(side_by_side(self[id].rule, self.findings.first(number, most, each=1), self.engine.nulls))
+        if len(clashes) < limit:  # rows whose first violation shows nothing new may have others
+            clashes = distinct(
+                [*clashes, *side_by_side(self[id].rule, self.findings.first(number, most), self.engine.nulls)]
             )
-        return found[:limit]
+        return clashes[:limit]
 
     def pairs(self, id: str) -> Iterator[pa.RecordBatch]:
         """All violations of a rule, batch by batch, with the compared values side by side; never all in memory."""
@@ -320,10 +320,10 @@ class Result:
         (1, 0, 0.667)
         """
         dependencies = {v.rule: bool(v.named.error) for v in self.verdicts if isinstance(v.rule, FunctionalDependency)}
-        found = self.findings.suspects(dependencies, limit)
-        votes = zip(found["against"].to_pylist(), found["backing"].to_pylist(), strict=True)
+        cells = self.findings.suspects(dependencies, limit)
+        votes = zip(cells["against"].to_pylist(), cells["backing"].to_pylist(), strict=True)
         shares = [round((against + 1) / (against + backing + 2), 3) for against, backing in votes]
-        return found.append_column("confidence", pa.array(shares, pa.float64()))
+        return cells.append_column("confidence", pa.array(shares, pa.float64()))
 
     def write_violations(
         self, path: str | os.PathLike[str], ids: Sequence[str] | None = None, limit: int | None = None

@@ -74,14 +74,14 @@ def side_by_side(rule: Rule, listed: pa.Table, nulls: Nulls) -> list[Clash]:
 def distinct(clashes: Iterable[Clash]) -> list[Clash]:
     """The clashes whose values are not those of one before, in either order of the two rows."""
     seen: set[Any] = set()
-    found = []
+    different = []
     for clash in clashes:
         values = [(line.left, str(line.left_value), str(line.right_value)) for line in clash.lines]
         turned = [(left, b, a) for left, a, b in values]
         if tuple(values) not in seen and tuple(turned) not in seen:
             seen.add(tuple(values))
-            found.append(clash)
-    return found
+            different.append(clash)
+    return different
 
 
 def _broken(rule: Rule, values: dict[tuple[str, str], Any], nulls: Nulls) -> Denial:

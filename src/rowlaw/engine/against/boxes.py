@@ -81,11 +81,11 @@ def _bins(
     if rows <= FEW_ROWS * keys or not numbers or count < 2:
         return None
     sign = 1.0 if bounds[numbers[0]].direction == "below" else -1.0
-    found = sign * values[numbers[0]].to_numpy()
-    found = found[np.isfinite(found)]
-    if not len(found):
+    numbers_known = sign * values[numbers[0]].to_numpy()
+    numbers_known = numbers_known[np.isfinite(numbers_known)]
+    if not len(numbers_known):
         return None
-    start, end = (float(x) for x in np.quantile(found, (TAIL, 1 - TAIL)))
+    start, end = (float(x) for x in np.quantile(numbers_known, (TAIL, 1 - TAIL)))
     width = end - start
     if not 0 < width < float("inf") or not np.isfinite(count / width):
         return None

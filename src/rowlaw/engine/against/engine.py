@@ -112,7 +112,7 @@ class AgainstEngine:
 
     def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002
         both = self._both(rules, done=done)
-        found = both.findings(rules)
+        findings = both.findings(rules)
 
         def removal(rule: int, involved: object, limit: int | None) -> Removal:
             if isinstance(both.engine, LocalEngine):
@@ -123,13 +123,13 @@ class AgainstEngine:
             )
 
         new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
-        return AgainstFindings(found, both.names, new, self.close)
+        return AgainstFindings(findings, both.names, new, self.close)
 
     def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002
         both = self._both(rules, stop=stop)
-        found = both.findings(rules)
-        counts = [count.pairs for count in found.counts]
-        found.close()
+        findings = both.findings(rules)
+        counts = [count.pairs for count in findings.counts]
+        findings.close()
         return counts
 
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
@@ -184,15 +184,15 @@ class AgainstEngine:
         session = self._any_session()
         old, new = self._old_on_spark, self.new.on_spark(session)
         denials = [denial for rule in rules for denial in rule.denials]
-        found = there.conflicting(old, new, self.new.rows, denials, groups=groups, numbered=named and not row_id)
+        old_rows = there.conflicting(old, new, self.new.rows, denials, groups=groups, numbered=named and not row_id)
         with described(session, "old rows that could conflict with new ones", done, stop=stop):
             if self.asked == "local" or (self.asked == "auto" and self.new.fits):
                 limit = self._most_rows
-                rows = found.frame if self.asked == "local" else found.frame.limit(limit + 1)
+                rows = old_rows.frame if self.asked == "local" else old_rows.frame.limit(limit + 1)
                 held = rows.toArrow()
                 if self.asked == "local" or held.num_rows <= limit:
-                    return self._here(*self._named(held, found if named else None))
-            return self._there(found, session, named=named)
+                    return self._here(*self._named(held, old_rows if named else None))
+            return self._there(old_rows, session, named=named)
 
     def _named(self, held: pa.Table, found: there.OldRows | None) -> tuple[pa.Table, pa.Array]:
         """Rows that Spark found, with the names and types of their columns, and what they are called; None where that
@@ -249,12 +249,12 @@ class AgainstEngine:
     def _suspects(self, rules: Mapping[FunctionalDependency, bool], limit: int | None) -> pa.Table:
         """Cells of new rows that the old and new rows of their groups contradict."""
         both = self._both(list(rules), groups=True)
-        found = (
+        cells = (
             suspects(both.engine, rules, None)
             if isinstance(both.engine, LocalEngine)
             else both.engine.check([]).suspects(rules, None)
         )
-        new = found.filter(pa.compute.greater_equal(found.column("row"), both.names.old_rows)).slice(0, limit)
+        new = cells.filter(pa.compute.greater_equal(cells.column("row"), both.names.old_rows)).slice(0, limit)
         names = both.names.of(new.column("row").to_numpy())
         both.engine.close()
         return new.set_column(0, "row", names)

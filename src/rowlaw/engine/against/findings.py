@@ -210,9 +210,9 @@ class AgainstFindings:
     def worst(self, limit: int, columns: Sequence[str] = ()) -> list[WorstRow]:
         wanted = limit
         while True:
-            found = self.inner.worst(wanted, columns)
-            new = [row for row in found if row.row >= self.names.old_rows][:limit]
-            if len(new) == limit or len(found) < wanted:
+            worst = self.inner.worst(wanted, columns)
+            new = [row for row in worst if row.row >= self.names.old_rows][:limit]
+            if len(new) == limit or len(worst) < wanted:
                 break
             wanted *= 4  # most of them are old rows
         labels = row_names(self.names.of(np.array([row.row for row in new], np.int64))) if new else []

@@ -51,10 +51,10 @@ def conflicting(
     pairs = [rule for rule in rules if not about_single_rows(rule)]
     scan = Scan(new, old, tuple(pairs), nulls, groups)
     splits = old.splits
-    found = DriverThreads().map(scan, splits, f"compare {old.name} with the new rows", done, stop=stop)
-    starts = np.cumsum([0, *(part.total for part in found)])
-    positions = [part.positions + start for part, start in zip(found, starts[:-1], strict=True)]
-    rows = pa.concat_tables([new.schema.empty_table(), *(part.rows for part in found)])
+    parts = DriverThreads().map(scan, splits, f"compare {old.name} with the new rows", done, stop=stop)
+    starts = np.cumsum([0, *(part.total for part in parts)])
+    positions = [part.positions + start for part, start in zip(parts, starts[:-1], strict=True)]
+    rows = pa.concat_tables([new.schema.empty_table(), *(part.rows for part in parts)])
     return Kept(rows, np.concatenate([np.zeros(0, np.int64), *positions]), int(starts[-1]))
 
 
@@ -78,14 +78,14 @@ class Scan:
 
 def meeting(new: pa.Table, old: pa.Table, rules: Sequence[Rule]) -> np.ndarray:
     """Which old rows agree with a new row on what some rule wants equal: a flag for each old row, dtype bool."""
-    found = np.zeros(old.num_rows, bool)
+    agreeing = np.zeros(old.num_rows, bool)
     for sides in dict.fromkeys(
         side for rule in rules for denial in rule.denials for side in _sides(new.schema, denial)
     ):
-        if found.all():
+        if agreeing.all():
             break
-        found |= _agrees(new, old, sides)
-    return found
+        agreeing |= _agrees(new, old, sides)
+    return agreeing
 
 
 # the columns that an old row and a new row have to agree on: (old column, new column)
@@ -108,18 +108,18 @@ def _agrees(new: pa.Table, old: pa.Table, columns: Side) -> np.ndarray:
     """Whether an old row agrees with some new row on all columns together. Null agrees with null: engines know what it
     means."""
     key, new_key, size = np.zeros(old.num_rows, np.int64), np.zeros(new.num_rows, np.int64), 1
-    found = np.full(old.num_rows, new.num_rows > 0)
+    agreeing = np.full(old.num_rows, new.num_rows > 0)
     for old_name, new_name in columns:
         values = pc.unique(new.column(new_name))
         place = pc.fill_null(pc.index_in(old.column(old_name), value_set=values), -1).to_numpy()
-        found &= place >= 0
+        agreeing &= place >= 0
         size *= len(values) + 1
         if size < LARGEST_KEY:
             key = key * (len(values) + 1) + place
             new_key = new_key * (len(values) + 1) + pc.index_in(new.column(new_name), value_set=values).to_numpy()
     if len(columns) > 1:
-        found[found] = np.isin(key[found], new_key)
-    return found
+        agreeing[agreeing] = np.isin(key[agreeing], new_key)
+    return agreeing
 
 
 def _in_violations(new: pa.Table, old: pa.Table, rules: Sequence[Rule], nulls: Nulls) -> np.ndarray:
@@ -129,6 +129,6 @@ def _in_violations(new: pa.Table, old: pa.Table, rules: Sequence[Rule], nulls: N
     old_rows, new_rows = relation.all_rows[: old.num_rows], relation.all_rows[old.num_rows :]
     flags = np.zeros(relation.rows, bool)
     for part in (Part(old_rows, new_rows), Part(new_rows, old_rows)):
-        for found in engine.count(rules, part):
-            flags[found.rows] = True
+        for count in engine.count(rules, part):
+            flags[count.rows] = True
     return flags[: old.num_rows]

@@ -104,13 +104,13 @@ class NewTable:
             return SparkTable(frame_of(session, self.held), self.schema, self.nulls)
         assert self.origin is not None
         for field in self.schema:
-            found = self.origin.arrow_types[field.name]
-            if storage_type(found) != storage_type(field.type):
+            arrow_type = self.origin.arrow_types[field.name]
+            if storage_type(arrow_type) != storage_type(field.type):
                 raise RowlawError(
                     "AGAINST_TYPE",
                     source=self.source.name,
                     column=field.name,
-                    found=str(found),
+                    found=str(arrow_type),
                     expected=str(field.type),
                 )
         return SparkTable(self.origin.frame, self.schema, self.nulls)
@@ -146,11 +146,11 @@ class NewTable:
         ids = sorted({rule for _, rule in pairs})
         with encode(self.whole, row_id=self.row_id or None) as relation:
             position = {name: i for i, name in enumerate(row_names(relation.row_labels(relation.all_rows)))}
-            found = []
+            involved = []
             for id in ids:
                 rows = np.array(sorted(position[row] for row, rule in pairs if rule == id), np.int32)
-                found.append(Found(len(rows), rows, np.ones(len(rows), np.int64)))
-            return LocalFindings(LocalEngine(relation, self.nulls, broken.sparkSession), (), ALL, found).flagged(
+                involved.append(Found(len(rows), rows, np.ones(len(rows), np.int64)))
+            return LocalFindings(LocalEngine(relation, self.nulls, broken.sparkSession), (), ALL, involved).flagged(
                 ids, broken.sparkSession
             )
 

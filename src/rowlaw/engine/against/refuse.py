@@ -71,14 +71,14 @@ class _Deciding:
         outside, inside = (np.flatnonzero(flags).astype(np.int32) for flags in (stays_out, ~stays_out))
         with_new = self._with_new(outside, inside)
         broken = {row: np.flatnonzero(with_old[:, row] | with_new[:, row]).tolist() for row in outside.tolist()}
-        found = [_no_partners(self.among, columns)]
+        partners = [_no_partners(self.among, columns)]
         for i, rule in enumerate(self.rules):
             if about_single_rows(rule):
                 continue
-            found += self._old_partners(i, np.flatnonzero(with_old[i]).astype(np.int32), columns)
+            partners += self._old_partners(i, np.flatnonzero(with_old[i]).astype(np.int32), columns)
             chosen = outside[with_new[i, outside]]
-            found.append(_listed(self.among, rule, i, chosen, inside, columns, new=True))
-        return Refused(broken, _first(pa.concat_tables(found)))
+            partners.append(_listed(self.among, rule, i, chosen, inside, columns, new=True))
+        return Refused(broken, _first(pa.concat_tables(partners)))
 
     def _with_old(self) -> np.ndarray:
         """Which new rows break which rules together with old rows: shape (rules, new rows), dtype bool.
@@ -98,9 +98,9 @@ class _Deciding:
         """The new rows in violations of a rule, and the count of violations of each."""
         first = self.both.names.old_rows
         if isinstance(self.findings, LocalParts):
-            found = self.findings.found[rule]
-            new = found.rows >= first
-            yield found.rows[new] - first, found.per_row[new]
+            count = self.findings.found[rule]
+            new = count.rows >= first
+            yield count.rows[new] - first, count.per_row[new]
         elif self.findings.counts[rule].pairs:
             held = self.findings.involved(rule).where(f"row >= {first}").select("row", "pairs").toArrow()
             yield held.column("row").to_numpy() - first, held.column("pairs").to_numpy()
@@ -112,8 +112,8 @@ class _Deciding:
         for i in set(range(len(self.rules))).difference(pairs):
             flags[i, self.own[i].rows] = True
         for part in (Part(outside, inside), Part(inside, outside)) if len(outside) and len(inside) else ():
-            for i, found in zip(pairs, self.among.count([self.rules[i] for i in pairs], part), strict=True):
-                flags[i, found.rows] = True
+            for i, count in zip(pairs, self.among.count([self.rules[i] for i in pairs], part), strict=True):
+                flags[i, count.rows] = True
         flags[:, inside] = False
         return flags
 

@@ -82,10 +82,12 @@ def conflicting(
         rows = old.plain.withColumn(NUMBER, f.monotonically_increasing_id())
     else:
         rows = old.numbered.select(*old._plain_columns(old.numbered), NUMBER)
-    found = [_only_keys(c) if groups else c for c in conflicts(old, [old.safe(denial) for denial in denials])]
-    found = list(dict.fromkeys(found))
+    wanted = [_only_keys(c) if groups else c for c in conflicts(old, [old.safe(denial) for denial in denials])]
+    wanted = list(dict.fromkeys(wanted))
     outer = rows.alias("old")
-    tests = [_Test(old, conflict, some, i) for i, (conflict, some) in enumerate(_with_boxes(old, new, new_rows, found))]
+    tests = [
+        _Test(old, conflict, some, i) for i, (conflict, some) in enumerate(_with_boxes(old, new, new_rows, wanted))
+    ]
     tests = [test for test in tests if test.possible]
     if not tests:
         return OldRows(rows.limit(0), old, stable)
@@ -243,10 +245,10 @@ class _Test:
         """Whether a row satisfies a box; ``ends`` gives its least and greatest values by their names."""
         from pyspark.sql import functions as f
 
-        found = f.lit(True)
+        condition = f.lit(True)
         for i, bound in enumerate(self.conflict.bounds):
-            found = found & satisfied(bound, self._value(bound, outer=outer), ends(f"low{i}"), ends(f"high{i}"))
-        return found
+            condition = condition & satisfied(bound, self._value(bound, outer=outer), ends(f"low{i}"), ends(f"high{i}"))
+        return condition
 
 
 class _Old:

@@ -179,19 +179,19 @@ class Scales:
         return _scales, (self.relation, self.nulls, self.projections is not None)
 
     def compared(self, left: str, right: str) -> Compared:
-        found = self._aligned.get((left, right))
-        if found is None:
+        pair = self._aligned.get((left, right))
+        if pair is None:
             if left == right:
                 codes = self.relation.codes(left)
-                found = Compared(codes, codes, self.relation.column(left).distinct + 1)
+                pair = Compared(codes, codes, self.relation.column(left).distinct + 1)
             elif (right, left) in self._aligned:
                 other = self._aligned[right, left]
-                found = Compared(other.right, other.left, other.width)
+                pair = Compared(other.right, other.left, other.width)
             else:
                 a, b = self.relation.aligned(left, right)
-                found = Compared(a, b, self.relation.column(left).distinct + self.relation.column(right).distinct + 1)
-            self._aligned[left, right] = found
-        return found
+                pair = Compared(a, b, self.relation.column(left).distinct + self.relation.column(right).distinct + 1)
+            self._aligned[left, right] = pair
+        return pair
 
     @cached_property
     def unknown(self) -> frozenset[str]:
@@ -203,18 +203,18 @@ class Scales:
         if not columns:
             return rows
         key = id(rows), columns
-        found = self._known.get(key) if lasting else None
-        if found is None:
+        known = self._known.get(key) if lasting else None
+        if known is None:
             if self._few(rows):
-                found = rows
+                known = rows
                 for name in sorted(columns):
-                    found = found[self.relation.codes(name)[found] >= 0]
+                    known = known[self.relation.codes(name)[known] >= 0]
             else:
                 out = np.empty(len(rows), np.int32)
-                found = out[: kernels.chosen_rows(rows, self._all_known(columns), out)]
+                known = out[: kernels.chosen_rows(rows, self._all_known(columns), out)]
             if lasting:
-                self._known[key] = found
-        return found
+                self._known[key] = known
+        return known
 
     def later(self, rows: np.ndarray, columns: frozenset[str]) -> Later | None:
         """The same, for rows that are lasting, to be written when they are asked for; None where that is not worth
@@ -288,14 +288,14 @@ class Scales:
         """For each code of ``codes``, and for null at the end, whether a pattern describes its value."""
         dictionary = self.relation.dictionary(name)
         described = matcher(condition.pattern).matches
-        found = np.zeros(len(dictionary) + 1, bool)
+        matching = np.zeros(len(dictionary) + 1, bool)
         asked = np.unique(codes)
         asked = asked[asked >= 0]
         values = (
             dictionary.take(pa.array(asked)).to_pylist() if len(asked) < len(dictionary) else dictionary.to_pylist()
         )
-        found[asked] = [described(value) for value in values]
-        return found
+        matching[asked] = [described(value) for value in values]
+        return matching
 
     def side(self, row: str, denial: Denial, part: np.ndarray | None) -> _Side:
         """The rows that may stand for ``row`` of a rule, among those of ``part``."""
@@ -336,15 +336,15 @@ def compile_rule(
     """
     s_side = scales.side("s", denial, left)
     t_side = s_side if denial.arity == 1 else scales.side("t", denial, right)
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for p in denial.predicates:
         if len(p.rows) == 2 and isinstance(p.right, Column):
             a, b = p.left.name, p.right.name
-            found.append(Comparison(p, scales.compared(a, b), p.op, a in scales.unknown, b in scales.unknown))
+            comparisons.append(Comparison(p, scales.compared(a, b), p.op, a in scales.unknown, b in scales.unknown))
     by_class = {
-        "equalities": tuple(c for c in found if c.op == Op.EQ),
-        "inequalities": tuple(c for c in found if c.op.is_inequality),
-        "differences": tuple(c for c in found if c.op == Op.NE),
+        "equalities": tuple(c for c in comparisons if c.op == Op.EQ),
+        "inequalities": tuple(c for c in comparisons if c.op.is_inequality),
+        "differences": tuple(c for c in comparisons if c.op == Op.NE),
     }
     key = s_side.key, t_side.key
     if s_side.lasting and s_side.base is t_side.base and s_side.unknown == t_side.unknown:

@@ -77,10 +77,10 @@ class KeptPartitions:
 
     def get(self, path: Hashable) -> Partition | None:
         with self._lock:
-            found = self._known.get(path)
-            if found is not None:
+            partition = self._known.get(path)
+            if partition is not None:
                 self._known.move_to_end(path)
-            return found
+            return partition
 
     def put(self, path: Hashable, partition: Partition) -> None:
         with self._lock:
@@ -118,21 +118,21 @@ class Contexts:
 
     def order(self, column: int) -> np.ndarray:
         """All rows in order of a column."""
-        found = self._orders.get(column)
-        if found is None:
-            found = kernels.ordered(self.codes[column], self._place(column))
+        order = self._orders.get(column)
+        if order is None:
+            order = kernels.ordered(self.codes[column], self._place(column))
             with self._lock:
-                self._orders[column] = found
-        return found
+                self._orders[column] = order
+        return order
 
     def single(self, column: int) -> Partition:
         """The partition by one column."""
-        found = self._single.get(column)
-        if found is None:
-            found = Partition(*kernels.runs(self.order(column), self.codes[column], self.unknown))
+        partition = self._single.get(column)
+        if partition is None:
+            partition = Partition(*kernels.runs(self.order(column), self.codes[column], self.unknown))
             with self._lock:
-                self._single[column] = found
-        return found
+                self._single[column] = partition
+        return partition
 
     def thinned(self, column: int, step: int) -> Partition:
         """The partition of every ``step``-th row by one column (-1: by none)."""
@@ -181,18 +181,18 @@ class Contexts:
 
         Rows are looked at a piece at a time: what is broken is so early, most often, and then not asked again.
         """
-        found: list[dict[Target, np.ndarray]] = [{} for _ in questions]
+        pairs: list[dict[Target, np.ndarray]] = [{} for _ in questions]
         answered: set[int] = set()
 
         def answers() -> list[Answer]:
             return [
-                [found[n].get(t, _NONE) for t in question.targets] if n in answered else []
+                [pairs[n].get(t, _NONE) for t in question.targets] if n in answered else []
                 for n, question in enumerate(questions)
             ]
 
         for first, numbers in self._families(questions):
             for k, piece in enumerate(self._pieces(first)):
-                left = {n: [t for t in questions[n].targets if t not in found[n]] for n in numbers}
+                left = {n: [t for t in questions[n].targets if t not in pairs[n]] for n in numbers}
                 contexts = {n: questions[n].context for n, targets in left.items() if targets}
                 for number, partition, column in self._walk(contexts, piece, (k, first)):
                     if stop is not None and stop():
@@ -201,26 +201,26 @@ class Contexts:
                     if column >= 0:
                         cut = self.refine(partition, column, most if left[number] == [Target()] else EVERY)
                     if len(cut.rows):
-                        found[number].update(self._look(cut, left[number], most))
+                        pairs[number].update(self._look(cut, left[number], most))
             answered.update(numbers)
         return answers()
 
     def count(self, questions: Sequence[Question], stop: Stop | None = None) -> list[list[int]]:
         """For each target of each question the fewest rows without which it holds; empty answers if it is time to
         stop."""
-        found: list[list[int]] = [[] for _ in questions]
+        fewest: list[list[int]] = [[] for _ in questions]
         for first, numbers in self._families(questions):
             answers = {n: [0] * len(questions[n].targets) for n in numbers}
             for number, partition, column in self._walk(
                 {n: questions[n].context for n in numbers}, self._root(first), (WHOLE, first)
             ):
                 if stop is not None and stop():
-                    return found
+                    return fewest
                 cut = self.refine(partition, column) if column >= 0 else partition
                 answers[number] = [self._removed(cut, target) for target in questions[number].targets]
             for number, answer in answers.items():
-                found[number] = answer
-        return found
+                fewest[number] = answer
+        return fewest
 
     def _families(self, questions: Sequence[Question]) -> list[tuple[int, list[int]]]:
         """The numbers of questions whose contexts begin with the same column; -1 stands for none."""
@@ -274,11 +274,11 @@ class Contexts:
         """The partition by one more column."""
         if len(path) > KEPT_COLUMNS:
             return self.refine(partition, column)
-        found = self._kept.get((*path, column))
-        if found is None:
-            found = self.refine(partition, column)
-            self._kept.put((*path, column), found)
-        return found
+        extended = self._kept.get((*path, column))
+        if extended is None:
+            extended = self.refine(partition, column)
+            self._kept.put((*path, column), extended)
+        return extended
 
     def _removed(self, partition: Partition, target: Target) -> int:
         rows, starts = partition.rows, partition.starts
@@ -297,22 +297,22 @@ class Contexts:
 
     def _look(self, partition: Partition, targets: Sequence[Target], most: int) -> dict[Target, np.ndarray]:
         """Pairs that break the targets; those without any are left out."""
-        found: dict[Target, np.ndarray] = {}
+        broken: dict[Target, np.ndarray] = {}
         pairs: list[Target] = []
         for target in targets:
             if target.right >= 0:
                 pairs.append(target)
             elif target.left >= 0:
                 some = np.empty((most, 2), np.int32)
-                found[target] = some[
+                broken[target] = some[
                     : kernels.unequal(partition.rows, partition.starts, self.codes[target.left], self.unknown, some)
                 ]
             else:
                 first = partition.starts[:-1][:most]
-                found[target] = np.stack((partition.rows[first], partition.rows[first + 1]), axis=1)
+                broken[target] = np.stack((partition.rows[first], partition.rows[first + 1]), axis=1)
         if pairs:
-            self._compare(partition, pairs, most, found)
-        return {target: some for target, some in found.items() if len(some)}
+            self._compare(partition, pairs, most, broken)
+        return {target: some for target, some in broken.items() if len(some)}
 
     def _compare(
         self, partition: Partition, targets: Sequence[Target], most: int, found: dict[Target, np.ndarray]
@@ -394,7 +394,7 @@ def _run(
     for number, question in enumerate(questions):
         at.setdefault(contexts.arranged(question.context)[:2], []).append(number)
     tasks = _even(list(at.values()), PARTS * workers.slots)
-    found: list[Any] = [[] for _ in questions]
+    results: list[Any] = [[] for _ in questions]
     described = f"ask about {len(questions)} contexts"
     try:
         answers: Sequence[Any] = workers.map(
@@ -404,8 +404,8 @@ def _run(
         answers = stopped.results or [None] * len(tasks)
     for task, some in zip(tasks, answers, strict=True):
         for number, answer in zip(task, some or (), strict=some is not None):
-            found[number] = answer
-    return found
+            results[number] = answer
+    return results
 
 
 def _even(families: list[list[int]], parts: int) -> list[list[int]]:

@@ -59,11 +59,11 @@ class Division:
 
     def step(self) -> Groups:
         """Work for a while; gives what was found, perhaps nothing."""
-        found = kernels.divide(
+        state = kernels.divide(
             *(self._s, self._t, self._stack, self._depth, self._s_starts, self._t_starts),
             *(self._group, self._kinds, self._scan, self._batch, WORK),
         )
-        s_rows, s_ends, t_rows, t_ends, self._s, self._t, self._stack, self._depth, self._group = found
+        s_rows, s_ends, t_rows, t_ends, self._s, self._t, self._stack, self._depth, self._group = state
         return Groups(Side(s_rows, np.append(0, s_ends)), Side(t_rows, np.append(0, t_ends)))
 
     def share(self) -> Division | None:

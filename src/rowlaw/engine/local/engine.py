@@ -84,7 +84,7 @@ class LocalEngine(RowEngine):
         return LocalFindings(self, tuple(rules), part, self.count(rules, part, done=done))
 
     def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:
-        return [found.pairs for found in self.count(rules, self._part(sides), per_row=False, stop=stop)]
+        return [count.pairs for count in self.count(rules, self._part(sides), per_row=False, stop=stop)]
 
     def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
         return [None if rows is None else Pairs(self.relation, rows) for rows in self.examined(rules, limit, stop=stop)]

@@ -73,9 +73,9 @@ class Explaining:
             reasons[f"in groups that {shared_by:,} denial constraints share"] = None
         if own[0].pieces > 1:
             reasons[f"cut into {own[0].pieces} pieces"] = None
-        found = CountPlan(" and ".join(names), ", ".join(reasons), seconds)
+        plan = CountPlan(" and ".join(names), ", ".join(reasons), seconds)
         if not analyze:
-            return found
+            return plan
         violations = 0
         measured = 0.0
         for task in own:
@@ -83,7 +83,7 @@ class Explaining:
                 counted, taken = _measured(partial(self._answer, question))
                 violations += counted
                 measured += taken
-        return replace(found, measured=measured, violations=violations)
+        return replace(plan, measured=measured, violations=violations)
 
     def _answer(self, question: Question) -> int:
         """Count a question anew: what its methods found out before is not used."""

@@ -42,13 +42,13 @@ class LocalFindings:
 
     @cached_property
     def counts(self) -> tuple[Count, ...]:
-        return tuple(Count(found.pairs, len(found.rows)) for found in self.found)
+        return tuple(Count(involved.pairs, len(involved.rows)) for involved in self.found)
 
     @property
     def rows_involved(self) -> int:
         involved = np.zeros(self._relation.rows, bool)
-        for found in self.found:
-            involved[found.rows] = True
+        for count in self.found:
+            involved[count.rows] = True
         return int(np.count_nonzero(involved))
 
     def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
@@ -95,9 +95,9 @@ class LocalFindings:
         # The frame may outlive this object and the relation's files: it gets files of its own.
         kept = RowEngine(self._relation.kept(), self.engine.nulls)
         kept.ship(spark)
-        found = self.found[rule]
-        tasks = max(1, min(len(found.rows), -(-found.pairs // PAIRS_PER_TASK), MOST_TASKS))
-        work = _Listing(kept.relation, kept.nulls, self.checked[rule], id, self.part, found, tasks)
+        count = self.found[rule]
+        tasks = max(1, min(len(count.rows), -(-count.pairs // PAIRS_PER_TASK), MOST_TASKS))
+        work = _Listing(kept.relation, kept.nulls, self.checked[rule], id, self.part, count, tasks)
         return spark.range(0, tasks, 1, tasks).mapInArrow(work, _spark_schema(work.schema))
 
     def rows(self, ids: Sequence[str], session: SparkSession | None = None) -> DataFrame:
@@ -105,11 +105,11 @@ class LocalFindings:
         labels = self._relation.row_labels(np.zeros(0, np.int32)).type
         schema = pa.schema([("row", labels), ("rule", pa.string()), ("pairs", pa.int64())])
         tables = [schema.empty_table()]
-        for id, found in zip(ids, self.found, strict=True):
+        for id, count in zip(ids, self.found, strict=True):
             columns = [
-                self._relation.row_labels(found.rows),
-                pa.repeat(pa.scalar(id), len(found.rows)),
-                pa.array(found.per_row),
+                self._relation.row_labels(count.rows),
+                pa.repeat(pa.scalar(id), len(count.rows)),
+                pa.array(count.per_row),
             ]
             tables.append(pa.table(columns, schema=schema))
         return frame_of(spark, _for_spark(pa.concat_tables(tables))).orderBy("pairs", ascending=False)
@@ -118,8 +118,8 @@ class LocalFindings:
         if self.engine.origin is not None:  # only some of its columns were brought here
             return self.engine.origin.flagged(self.rows(ids, session).select("row", "rule"), self._relation)
         broken: dict[int, list[str]] = {}
-        for id, found in zip(ids, self.found, strict=True):
-            for row in found.rows.tolist():
+        for id, count in zip(ids, self.found, strict=True):
+            for row in count.rows.tolist():
                 broken.setdefault(row, []).append(id)
         relation = self._relation
         names = [column.name for column in relation.columns]
@@ -130,8 +130,8 @@ class LocalFindings:
 
     def worst(self, limit: int, columns: Sequence[str] = ()) -> list[WorstRow]:
         tally = np.zeros(self._relation.rows, np.int64)
-        for found in self.found:
-            tally[found.rows] += found.per_row
+        for count in self.found:
+            tally[count.rows] += count.per_row
         limit = min(limit, int(np.count_nonzero(tally)))
         some = np.argpartition(-tally, limit - 1)[:limit] if limit else np.zeros(0, np.int64)
         if limit:  # of rows that tie with the last one, the first ones
@@ -168,10 +168,10 @@ class LocalFindings:
     def _pairs_of(self, row: int) -> dict[int, int]:
         """The violations of each rule that a row takes part in."""
         pairs = {}
-        for rule, found in enumerate(self.found):
-            at = int(np.searchsorted(found.rows, row))
-            if at < len(found.rows) and found.rows[at] == row:
-                pairs[rule] = int(found.per_row[at])
+        for rule, count in enumerate(self.found):
+            at = int(np.searchsorted(count.rows, row))
+            if at < len(count.rows) and count.rows[at] == row:
+                pairs[rule] = int(count.per_row[at])
         return pairs
 
     def _partners(self, rule: int, row: int) -> list[tuple[int, int]]:
@@ -180,10 +180,10 @@ class LocalFindings:
 
     def _worst_pairs(self, rule: int, limit: int, each: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Positions of pairs: the rows in most violations with their partners, at most ``each`` of them."""
-        found, none = self.found[rule], np.zeros(0, np.int32)
-        if not found.pairs or limit < 1:
+        count, none = self.found[rule], np.zeros(0, np.int32)
+        if not count.pairs or limit < 1:
             return none, none
-        worst = found.rows[np.argsort(-found.per_row, kind="stable")]
+        worst = count.rows[np.argsort(-count.per_row, kind="stable")]
         if about_single_rows(self.checked[rule]):
             return worst[:limit], worst[:limit]
         chosen: dict[tuple[int, int], None] = {}

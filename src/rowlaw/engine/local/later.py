@@ -20,11 +20,11 @@ def later_rows(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np
     they are few: of more, the first half of the rows is decided alone, and rows of the second half that clash with what
     stays of it go unlisted.
     """
-    found = engine.count(rules, Part(rows, rows))
-    involved = np.unique(np.concatenate([np.zeros(0, np.int32), *(one.rows for one in found)]))
+    counts = engine.count(rules, Part(rows, rows))
+    involved = np.unique(np.concatenate([np.zeros(0, np.int32), *(one.rows for one in counts)]))
     if not len(involved):
         return involved
-    if sum(one.pairs for one in found) <= LISTED:
+    if sum(one.pairs for one in counts) <= LISTED:
         return _listed(engine, involved, rules)
     first, second = np.array_split(involved, 2)
     gone = later_rows(engine, first, rules)
@@ -35,10 +35,10 @@ def later_rows(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np
 def clashing_rows(engine: RowEngine, rows: np.ndarray, others: np.ndarray, rules: Sequence[Rule]) -> np.ndarray:
     """Find the rows of ``rows`` that break a rule together with one of ``others``; positions, ascending, and none of
     them in both."""
-    found = [np.zeros(0, np.int32)]
+    clashing = [np.zeros(0, np.int32)]
     for part in (Part(rows, others), Part(others, rows)) if len(rows) and len(others) else ():
-        found += [one.rows for one in engine.count(rules, part)]
-    return np.intersect1d(np.concatenate(found), rows)
+        clashing += [one.rows for one in engine.count(rules, part)]
+    return np.intersect1d(np.concatenate(clashing), rows)
 
 
 def _listed(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np.ndarray:

@@ -171,8 +171,8 @@ class _Work:
         division = Division(groups, comparisons, self.batch)
         if self.limit is None:
             return self._shared(number, division, stages[1:])
-        found = (smaller for some in division for smaller in refined(some, stages[1:], self.batch))
-        return self._numbered(number, written(found, self.batch))
+        smaller_groups = (smaller for some in division for smaller in refined(some, stages[1:], self.batch))
+        return self._numbered(number, written(smaller_groups, self.batch))
 
     def _shared(self, number: int, division: Division, stages: Sequence[Stage]) -> Iterator[Listed]:
         """The same, giving work away while a thread is idle."""

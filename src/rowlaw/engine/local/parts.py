@@ -41,10 +41,10 @@ class LocalParts(LocalFindings):
             # a rule about single rows is about the new rows: they are the s of the first part
             asked = [i for i, rule in enumerate(rules) if number == 0 or not about_single_rows(rule)]
             piece = engine.check([rules[i] for i in asked], sides, done=done)
-            found = [NOTHING] * len(rules)
+            counts = [NOTHING] * len(rules)
             for i, some in zip(asked, piece.found, strict=True):
-                found[i] = some
-            pieces.append(LocalFindings(engine, tuple(rules), piece.part, found))
+                counts[i] = some
+            pieces.append(LocalFindings(engine, tuple(rules), piece.part, counts))
         sums = [_sum([piece.found[i] for piece in pieces]) for i in range(len(rules))]
         return LocalParts(engine, tuple(rules), ALL, sums, tuple(pieces), engine.new_from)
 

@@ -119,12 +119,12 @@ def _longest(values: list[int]) -> list[int]:
         before[i] = last[length - 1] if length else -1
         tops[length : length + 1] = [value]
         last[length : length + 1] = [i]
-    found = []
+    places = []
     at = last[-1] if last else -1
     while at >= 0:
-        found.append(at)
+        places.append(at)
         at = before[at]
-    return found
+    return places
 
 
 def _cover(engine: RowEngine, rule: Rule, found: Found) -> tuple[np.ndarray, int]:

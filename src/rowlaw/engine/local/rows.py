@@ -140,8 +140,8 @@ class RowEngine:
         """For each rule a pair of rows that breaks it (a row twice, for rules about single rows), or None if it
         holds."""
         return [
-            (int(found[0, 0]), int(found[0, 1])) if len(found) else None
-            for found in self.violating_pairs(rules, 1, part)
+            (int(pairs[0, 0]), int(pairs[0, 1])) if len(pairs) else None
+            for pairs in self.violating_pairs(rules, 1, part)
         ]
 
     def violating_pairs(
@@ -149,7 +149,7 @@ class RowEngine:
     ) -> list[np.ndarray]:
         """For each rule up to ``most`` pairs of rows that break it, as an array of ``(s, t)``; none only if it
         holds."""
-        return [found for found in self.examined(rules, most, part, done=done) if found is not None]
+        return [pairs for pairs in self.examined(rules, most, part, done=done) if pairs is not None]
 
     def examined(
         self, rules: Sequence[Rule], most: int, part: Part = ALL, *, done: Done | None = None, stop: Stop = NEVER
@@ -237,11 +237,11 @@ class RowEngine:
 
     def partners(self, rule: Rule, row: int, part: Part = ALL) -> list[Pair]:
         """The violations of a rule about pairs that one row takes part in, as ``(s, t)``."""
-        found = []
+        pairs = []
         for denial in rule.denials:
             as_s, as_t = partners(compile_rule(denial, self._scales, part.left, part.right), row)
-            found += [(row, t) for t in as_s.tolist()] + [(s, row) for s in as_t.tolist()]
-        return found
+            pairs += [(row, t) for t in as_s.tolist()] + [(s, row) for s in as_t.tolist()]
+        return pairs
 
     def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:
         """The plan of a rule: the method that counts its violations and the stages that list them, with cost estimates;

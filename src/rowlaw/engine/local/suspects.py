@@ -61,13 +61,13 @@ def suspects(engine: RowEngine, rules: Mapping[FunctionalDependency, bool], limi
     by_column: dict[str, dict[FunctionalDependency, bool]] = {}
     for rule, learnt in rules.items():
         by_column.setdefault(rule.right, {})[rule] = learnt
-    found: list[tuple[np.ndarray, ...]] = []
+    columns: list[tuple[np.ndarray, ...]] = []
     names: list[str] = []
     for name, some in by_column.items():
         rows, usual, against, backing = _accused(relation, some, engine.nulls)
-        found.append((rows, np.full(len(rows), len(names)), usual, against, backing))
+        columns.append((rows, np.full(len(rows), len(names)), usual, against, backing))
         names.append(name)
-    return _table(relation, names, found, limit)
+    return _table(relation, names, columns, limit)
 
 
 def _accused(relation: Relation, rules: Mapping[FunctionalDependency, bool], nulls: Nulls) -> tuple[np.ndarray, ...]:

@@ -119,14 +119,14 @@ class Counting(_Work):
     stop: Stop = NEVER
 
     def __call__(self, task: Task) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        found: list[tuple[int, int, np.ndarray, np.ndarray]] = []
+        counts: list[tuple[int, int, np.ndarray, np.ndarray]] = []
         for number, question in self.questions(task):
             self.stop.check()
             result = answer(question, self.methods)
             # a page of zeros that is never read costs nothing
             tally = result.per_row if result.pairs else result.per_row[:0]
-            found.append((task.denials[number][0], result.pairs, *taking_part(tally)))
-        return found
+            counts.append((task.denials[number][0], result.pairs, *taking_part(tally)))
+        return counts
 
     def questions(self, task: Task, only: Collection[int] | None = None) -> Iterator[tuple[int, Question]]:
         """What is counted: the index of each denial in the task (or of ``only`` some) with a question for it, or one
@@ -164,7 +164,7 @@ class Looking(_Work):
 
     def __call__(self, task: Task) -> list[tuple[int, np.ndarray | None]]:
         compiled = self.compiled(task)
-        found: list[tuple[int, np.ndarray | None]] = []
+        pairs: list[tuple[int, np.ndarray | None]] = []
         left = set(range(len(compiled)))
         with suppress(Stopped):
             for trie in build(compiled):
@@ -173,5 +173,5 @@ class Looking(_Work):
                     some = counterexamples(compiled[number], self.rows, self.most, groups)
                     left.discard(number)
                     if len(some):
-                        found.append((task.denials[number][0], some))
-        return found + [(task.denials[number][0], None) for number in left]
+                        pairs.append((task.denials[number][0], some))
+        return pairs + [(task.denials[number][0], None) for number in left]

@@ -130,8 +130,8 @@ def _by_classes(engine: RowEngine, denial: Denial, weights: np.ndarray) -> Weigh
     for i, s_rows in enumerate(classes):
         for j, t_rows in enumerate(classes):
             if len(s_rows) and len(t_rows):
-                (found,) = engine.count([denial], Part(s_rows, t_rows), per_row=False)
-                pairs += found.pairs << (i + j)
+                (count,) = engine.count([denial], Part(s_rows, t_rows), per_row=False)
+                pairs += count.pairs << (i + j)
     own = _with_copies(engine, denial)
     of_copies = weights[own].astype(object)
     pairs += int((of_copies * (of_copies - 1)).sum()) if len(of_copies) else 0

@@ -43,11 +43,11 @@ def counterexamples(
     in_groups = np.diff(groups.s.starts).astype(np.float64) @ np.diff(groups.t.starts)
     if in_groups <= pairs_per_row * groups.rows * 2 ** len(rule.differences):
         return _scan(groups, others, most)
-    found = count(rule, rows, groups=groups)
-    if not found.pairs:
+    counted = count(rule, rows, groups=groups)
+    if not counted.pairs:
         return np.zeros((0, 2), np.int32)
     chosen: list[np.ndarray] = []
-    for s, t in pairs(rule, found.per_row):
+    for s, t in pairs(rule, counted.per_row):
         step = max(1, len(s) // most)  # from all over the batch
         chosen.append(np.stack((s[::step][:most], t[::step][:most]), axis=1))
         if sum(map(len, chosen)) >= most:
@@ -66,9 +66,9 @@ def _scan(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.nd
         else np.zeros((0, len(t.rows)), np.int32)
     )
     masks = np.array([int(c.op) for c in comparisons], np.int64)
-    found = np.empty((most, 2), np.int32)
+    pairs = np.empty((most, 2), np.int32)
     per_group = max(1, most // groups.number)
-    return found[: kernels.scan(s.rows, s.starts, t.rows, t.starts, left, right, masks, per_group, found)]
+    return pairs[: kernels.scan(s.rows, s.starts, t.rows, t.starts, left, right, masks, per_group, pairs)]
 
 
 def _walk(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.ndarray:
@@ -88,20 +88,20 @@ def _walk(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.nd
 
 def _strict(groups: Groups, comparisons: Sequence[Comparison], most: int) -> np.ndarray:
     side = groups.s
-    found = np.empty((most, 2), np.int32)
+    pairs = np.empty((most, 2), np.int32)
     if groups.number == 0:
-        return found[:0]
+        return pairs[:0]
     if not comparisons:
         first = side.starts[:-1][:most]
         return np.stack((side.rows[first], side.rows[first + 1]), axis=1)
     if len(comparisons) == 1:
         c = comparisons[0]
-        found = found[: kernels.unequal_pairs(side.rows, side.starts, c.columns.left, found)]
-        return found[:, ::-1] if c.op == Op.GT else found
+        pairs = pairs[: kernels.unequal_pairs(side.rows, side.starts, c.columns.left, pairs)]
+        return pairs[:, ::-1] if c.op == Op.GT else pairs
     first_column, second = (c.columns for c in comparisons)
     x_down, y_down = (c.op == Op.GT for c in comparisons)
     side = side.arranged(
         [Sorted(first_column.left, first_column.width, x_down), Sorted(second.left, second.width, not y_down)]
     )
     values = second.left[side.rows]
-    return found[: kernels.ascents(side.rows, side.starts, -values if y_down else values, found)]
+    return pairs[: kernels.ascents(side.rows, side.starts, -values if y_down else values, pairs)]

@@ -30,10 +30,10 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
     """Whether all predicates are true of one row; all of them speak of one row, whichever it is called."""
     from pyspark.sql import functions as f
 
-    found = f.lit(True)
+    condition = f.lit(True)
     for p in predicates:
         if isinstance(p.right, Condition):
-            found = found & condition_of_row(table, frame, p, p.right)
+            condition = condition & condition_of_row(table, frame, p, p.right)
             continue
         arrow_type = table.arrow_types[table.own_name(p.left.name)]
         if pa.types.is_timestamp(arrow_type) and isinstance(p.right, Column):
@@ -41,14 +41,14 @@ def true_of_row(table: SparkTable, frame: DataFrame, predicates: Sequence[Predic
             left, right = (
                 expressions.micros(frame[c.name], table.arrow_types[table.own_name(c.name)]) for c in (p.left, p.right)
             )
-            found = found & expressions.holds(p, left, right, table.nulls)
+            condition = condition & expressions.holds(p, left, right, table.nulls)
             continue
         if not in_spark(table, [p]):
-            found = found & expressions.holds_in_python(p, frame, arrow_type, table.nulls)
+            condition = condition & expressions.holds_in_python(p, frame, arrow_type, table.nulls)
             continue
         right = expressions.literal(p.right, arrow_type) if isinstance(p.right, Constant) else frame[p.right.name]
-        found = found & expressions.holds(p, frame[p.left.name], right, table.nulls)
-    return found
+        condition = condition & expressions.holds(p, frame[p.left.name], right, table.nulls)
+    return condition
 
 
 def condition_of_row(table: SparkTable, frame: DataFrame, p: Predicate, condition: Condition) -> SparkColumn:

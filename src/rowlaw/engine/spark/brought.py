@@ -38,8 +38,8 @@ class BroughtTable:
         """The columns, brought by one job."""
         table = self.table
         with job(table.session, "bring the columns that rules use"):
-            found = table.by_position.select(*(f"x{table.own_columns.index(name)}" for name in self.columns)).toArrow()
-        return found.rename_columns(list(self.columns))
+            rows = table.by_position.select(*(f"x{table.own_columns.index(name)}" for name in self.columns)).toArrow()
+        return rows.rename_columns(list(self.columns))
 
     def flagged(self, broken: DataFrame, relation: Relation) -> DataFrame:
         """The whole table, with what each row is called and the rules that it breaks. ``broken``: ``row`` and

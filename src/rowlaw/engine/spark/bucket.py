@@ -69,15 +69,15 @@ class Buckets:
 
     def histograms(self, rows: DataFrame) -> list[DataFrame]:
         """For each role the rows of each bucket vector, group by group."""
-        found = []
+        histograms = []
         table = self.view.table
         for _, row in self.sides:
             filters = self.shape.s_filters if row == "s" else self.shape.t_filters
             side = rows.where(may_be(table, rows, self.shape, row, self.scope) & true_of_row(table, rows, filters))
             values = [meeting_value(table, side, p, row).alias(f"g{i}") for i, p in enumerate(self.shape.equal)]
             vector = [self.bucket(side, i, row).alias(f"b{i}") for i in range(len(self.shape.inequalities))]
-            found.append(side.groupBy(*values, *vector).count())
-        return found
+            histograms.append(side.groupBy(*values, *vector).count())
+        return histograms
 
     def passes(self, rows: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
         """Each row once for each inequality and role, where rows of one bucket meet."""
@@ -105,12 +105,12 @@ class Buckets:
     def items(self, number: int) -> tuple[Item, ...]:
         """What the tasks count: for each inequality j the pairs that share its bucket and no bucket of those before
         it."""
-        found = []
+        items = []
         for j in range(len(self.shape.inequalities)):
             before = [between_rows(f"b{i}", _strict(self.shape.inequalities[i].op)) for i in range(j)]
             predicates = (*self.shape.equal, *before, between_rows(f"b{j}", Op.EQ), *self.shape.inequalities[j:])
-            found.append(Item(number, Denial((*predicates, *self.shape.s_filters, *self.shape.t_filters)), j))
-        return tuple(found)
+            items.append(Item(number, Denial((*predicates, *self.shape.s_filters, *self.shape.t_filters)), j))
+        return tuple(items)
 
     def decided(self, histograms: Sequence[DataFrame]) -> int:
         """The pairs that differ in the bucket of every compared column, in the right direction: counted by the driver
@@ -127,13 +127,13 @@ class Buckets:
         """For each group the rows of each bucket vector."""
         shape = tuple(len(b) + 2 for b in self.borders)
         width = len(self.shape.equal)
-        found: dict[tuple[Any, ...], np.ndarray] = {}
+        groups: dict[tuple[Any, ...], np.ndarray] = {}
         # by Arrow: collected timestamps would be local times, of which an hour comes twice when clocks are set back
         columns = [_in_utc(column).to_pylist() for column in histogram.toArrow().columns]
         for row in zip(*columns, strict=True):
-            cells = found.setdefault(row[:width], np.zeros(shape, np.int64))
+            cells = groups.setdefault(row[:width], np.zeros(shape, np.int64))
             cells[row[width:-1]] += row[-1]
-        return found
+        return groups
 
     def tables(self, histograms: Sequence[DataFrame]) -> list[dict[tuple[Any, ...], np.ndarray]]:
         """For each role, by group and bucket vector, the rows of the other role that the buckets alone decide."""

@@ -108,13 +108,13 @@ class SparkDiscoveryEngine(SparkEngine):
     def counterexamples(self, rules: Sequence[Rule], limit: int, *, stop: Stop = NEVER) -> list[Pairs | None]:
         denials = [(number, self.table.safe(denial)) for number, rule in enumerate(rules) for denial in rule.denials]
         try:
-            found = self._look([Item(number, denial) for number, denial in denials], limit, stop)
+            pairs = self._look([Item(number, denial) for number, denial in denials], limit, stop)
         except Stopped:
             return [None] * len(rules)
         finally:
             jobs(0, 0)
         none = self._no_pairs
-        return [found.get(number, none) for number in range(len(rules))]
+        return [pairs.get(number, none) for number in range(len(rules))]
 
     def ask(
         self, columns: Sequence[str], questions: Sequence[Question], limit: int, stop: Stop | None = None
@@ -124,17 +124,17 @@ class SparkDiscoveryEngine(SparkEngine):
         numbered = list(zip(firsts, questions, strict=False))
         rooted = self.roots([[safe[c] for c in question.context] for question in questions])
         try:
-            found: dict[int, Pairs] = {}
+            pairs: dict[int, Pairs] = {}
             for done, (root, places) in enumerate(rooted.items()):
                 jobs(done, len(rooted))
                 if root is None:
                     items = [item for place in places for item in _as_items(*numbered[place], safe)]
-                    found |= self._look(items, limit, stop or NEVER)
+                    pairs |= self._look(items, limit, stop or NEVER)
                 else:
                     task = AskTask(
                         tuple(numbered[place] for place in places), safe, self.nulls, self._columns, FROM_A_TASK
                     )
-                    found |= self._pairs(
+                    pairs |= self._pairs(
                         self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER
                     )
         except Stopped:
@@ -142,7 +142,7 @@ class SparkDiscoveryEngine(SparkEngine):
         finally:
             jobs(0, 0)
         return [
-            [found.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered
+            [pairs.get(first + i, self._no_pairs) for i in range(len(question.targets))] for first, question in numbered
         ]
 
     def fewest_removed(
@@ -203,20 +203,20 @@ class SparkDiscoveryEngine(SparkEngine):
 
     def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Pairs that violate each item, none only if it holds."""
-        found: dict[int, Pairs] = {}
+        pairs: dict[int, Pairs] = {}
         roots = self.roots([_equal_columns(item.denial) for item in items])
         for done, (root, places) in enumerate(roots.items()):
             jobs(done, len(roots))
             some = [items[place] for place in places]
             if root is None:
-                found |= self._counted_first(some, limit, stop)
+                pairs |= self._counted_first(some, limit, stop)
             else:
                 used = self._columns
                 task = LookTask(tuple(some), self.nulls, used, FROM_A_TASK)
-                found |= self._pairs(
+                pairs |= self._pairs(
                     self.partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop
                 )
-        return found
+        return pairs
 
     def _counted_first(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Items that have no column to partition by: they are counted, and rows that take part are compared with all
@@ -226,12 +226,12 @@ class SparkDiscoveryEngine(SparkEngine):
         broken = [item for item, count in zip(items, self.counts(own, stop=stop), strict=True) if count]
         given = [(item, self._rows_in_violations(item, stop)) for item in broken if item.denial.arity == 2]
         single = [item for item in broken if item.denial.arity == 1]
-        found = {item.number: self._beside_others(item) for item in single}
+        pairs = {item.number: self._beside_others(item) for item in single}
         if given:
             rows = self._numbered_rows
             task = MeetTask(tuple(given), self.nulls, ROW, self._columns, FROM_A_TASK)
-            found |= self._pairs(rows.select(ROW, *self._columns), task, "look for partners", limit, stop)
-        return found
+            pairs |= self._pairs(rows.select(ROW, *self._columns), task, "look for partners", limit, stop)
+        return pairs
 
     def _rows_in_violations(self, item: Item, stop: Stop) -> pa.Table:
         from pyspark.sql import functions as f
@@ -281,11 +281,11 @@ class SparkDiscoveryEngine(SparkEngine):
         ]
         relation = self._relation(pa.concat_tables(sides))
         items = listed.column(0).to_numpy()
-        found = {}
+        pairs = {}
         for item in np.unique(items).tolist():
             places = np.flatnonzero(items == item)[:limit]
-            found[item] = Pairs(relation, np.stack((places, places + listed.num_rows), axis=1).astype(np.int32))
-        return found
+            pairs[item] = Pairs(relation, np.stack((places, places + listed.num_rows), axis=1).astype(np.int32))
+        return pairs
 
     def _relation(self, rows: pa.Table) -> Relation:
         """Rows of the table under its own column names, with the columns of the sample."""

@@ -103,12 +103,12 @@ class SparkEngine:
         frame = self.table.plain.select(*(self.table.names[c] for c in columns))
         share = min(1.0, 1.2 * limit / max(1, self.rows))
         with job(self.table.session, "some rows"):
-            found = (
+            rows = (
                 frame.sample(fraction=share, seed=0).limit(limit).toArrow()
                 if share < 1.0
                 else frame.limit(limit).toArrow()
             )
-        return pa.table([pa.array(range(found.num_rows), pa.int64()), *found.columns], names=["number", *columns])
+        return pa.table([pa.array(range(rows.num_rows), pa.int64()), *rows.columns], names=["number", *columns])
 
     def close(self) -> None:
         self.table.keeper.close()

@@ -65,8 +65,8 @@ class SparkFindings:
     @cached_property
     def counts(self) -> tuple[SparkCount, ...]:
         none = Counted(0, 0, 0)  # a rule that is true on every table has no parts
-        found = [self.counted.get(i, none) for i in range(len(self.checked))]
-        return tuple(SparkCount(self, i, c.pairs, c.rows) for i, c in enumerate(found))
+        counts = [self.counted.get(i, none) for i in range(len(self.checked))]
+        return tuple(SparkCount(self, i, c.pairs, c.rows) for i, c in enumerate(counts))
 
     @property
     def _rows(self) -> DataFrame:
@@ -219,7 +219,7 @@ class SparkFindings:
             top = self._rows.select(ROW, *safe).join(f.broadcast(top), ROW).orderBy(*order)
         shown = top.select(self.view.table.shown_id(), "pairs", "rules", *safe)
         with self.job("rows in most violations"):
-            found = shown.toArrow().to_pylist()
+            records = shown.toArrow().to_pylist()
         return [
             WorstRow(
                 row_name(record[ROW]),
@@ -227,7 +227,7 @@ class SparkFindings:
                 {r["rule"]: int(r["pairs"]) for r in sorted(record["rules"], key=lambda r: r["rule"])},
                 tuple(record[name] for name in safe),
             )
-            for record in found
+            for record in records
         ]
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:

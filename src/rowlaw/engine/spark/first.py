@@ -113,9 +113,9 @@ def _chosen(
     names = given.column_names
     schema = ", ".join([SCHEMA, *(f"{name} {types[name]}" for name in names)])
     # by Arrow: collected timestamps would be in the time zone of this process
-    found = named_records(rows.select(*names).mapInArrow(task, schema).toArrow())
+    records = named_records(rows.select(*names).mapInArrow(task, schema).toArrow())
     partners: dict[int, dict[int, dict[bool, list[dict[str, Any]]]]] = {}
-    for row in found:
+    for row in records:
         of_denial = partners.setdefault(row["rank"], {}).setdefault(row["denial"], {})
         of_denial.setdefault(row["as_s"], []).append({name: row[name] for name in names})
     chosen: dict[tuple[Any, Any], tuple[Any, Any]] = {}

@@ -55,8 +55,8 @@ class LookTask:
             return
         used = list(dict.fromkeys(c for item in self.items for c in item.denial.columns))
         engine = RowEngine(MemoryRelation.of(rows.table.select(used)), self.nulls, workers=DriverThreads(1))
-        found = engine.violating_pairs([item.denial for item in self.items], self.limit)
-        for item, pairs in zip(self.items, found, strict=True):
+        violating = engine.violating_pairs([item.denial for item in self.items], self.limit)
+        for item, pairs in zip(self.items, violating, strict=True):
             yield from _pair_batches(item.number, rows.table, pairs, self.columns)
 
 

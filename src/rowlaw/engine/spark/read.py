@@ -60,8 +60,8 @@ def _schema_of(source: FileSource, session: SparkSession) -> pa.Schema:
         return [possible_types(pa.compute.unique(table.column(i).cast(pa.large_string()))) for i in range(len(columns))]
 
     parts = SparkTasks(session).map(types_of, list(source.splits), f"types of {source.name}") if columns else []
-    found = {name: common_type([part[i] for part in parts]) for i, name in enumerate(columns)}
-    return _for_spark(pa.schema([pa.field(name, source.types.get(name) or found[name]) for name in source.columns]))
+    types = {name: common_type([part[i] for part in parts]) for i, name in enumerate(columns)}
+    return _for_spark(pa.schema([pa.field(name, source.types.get(name) or types[name]) for name in source.columns]))
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ class Within:
     inside: bool
 
     def condition(self, table: SparkTable, frame: DataFrame, row: str) -> Column:
-        found = hashed([meeting_value(table, frame, p, row) for p in self.equal]).isin(list(self.keys))
-        return found if self.inside else ~found
+        inside = hashed([meeting_value(table, frame, p, row) for p in self.equal]).isin(list(self.keys))
+        return inside if self.inside else ~inside
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,9 @@ def suspects(view: View, rows: DataFrame, rules: Mapping[FunctionalDependency, b
     tables = [_accused(view, rows, name, some, limit) for name, some in by_column.items()]
     labels = rows.select(ROW).limit(0).toArrow().schema.field(ROW).type
     schema = pa.schema([pa.field("row", labels), *SCHEMA])
-    found = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
+    cells = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
     place = {name: i for i, name in enumerate(by_column)}
-    records = sorted(named_records(found), key=lambda r: (r["backing"] - r["against"], r["row"], place[r["column"]]))
+    records = sorted(named_records(cells), key=lambda r: (r["backing"] - r["against"], r["row"], place[r["column"]]))
     shown = schema.set(0, pa.field("row", view.table.shown_id_type(labels)))
     return pa.Table.from_pylist(records[:limit], schema=shown)
 

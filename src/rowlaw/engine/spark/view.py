@@ -55,12 +55,12 @@ class View:
         return self._heavy[asked]
 
     def _keys_above(self, operands: Sequence[Sequence[str]], limit: float) -> tuple[int, ...]:
-        found: set[int] = set()
+        keys: set[int] = set()
         for names in operands:
             heavy = self.sample.heavy(names, limit)
             if heavy.num_rows:
                 frame = frame_of(self.table.session, heavy.rename_columns(list(names)))
                 types = dict(self.table.plain.dtypes)
                 with job(self.table.session, "hash the keys of large groups"):
-                    found |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
-        return tuple(sorted(found))
+                    keys |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
+        return tuple(sorted(keys))

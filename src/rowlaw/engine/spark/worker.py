@@ -86,8 +86,8 @@ class CountTask:
         counted = []
         for (_, columns), items in grouped(self.items).items():
             engine, sides, _ = rows.ready(items[0], columns)
-            found = engine.count([item.denial for item in items], sides, per_row=self.with_rows)
-            counted += [(item.number, str(f.pairs), len(f.rows)) for item, f in zip(items, found, strict=True)]
+            counts = engine.count([item.denial for item in items], sides, per_row=self.with_rows)
+            counted += [(item.number, str(f.pairs), len(f.rows)) for item, f in zip(items, counts, strict=True)]
         yield _count_batch(counted)
 
 
@@ -114,7 +114,7 @@ class FoldTask:
             weights = table.column(WEIGHT).to_numpy()
             engine = RowEngine(MemoryRelation.of(table.drop_columns([WEIGHT])), self.nulls, workers=DriverThreads(1))
             counted = [(item.number, count_weighted(engine, item.denial, weights)) for item in self.items]
-            yield _count_batch([(number, str(found.pairs), found.rows) for number, found in counted])
+            yield _count_batch([(number, str(count.pairs), count.rows) for number, count in counted])
 
 
 def _count_batch(counted: Sequence[tuple[int, str, int]]) -> pa.RecordBatch:
@@ -137,13 +137,13 @@ class RowsTask:
             return
         for (_, columns), items in grouped(self.items).items():
             engine, sides, table = rows.ready(items[0], columns)
-            for item, found in zip(items, engine.count([item.denial for item in items], sides), strict=True):
-                for start in range(0, len(found.rows), PAIRS_AT_ONCE):
+            for item, count in zip(items, engine.count([item.denial for item in items], sides), strict=True):
+                for start in range(0, len(count.rows), PAIRS_AT_ONCE):
                     some = slice(start, start + PAIRS_AT_ONCE)
-                    ids = table.column(self.row).take(pa.array(found.rows[some])).combine_chunks()
+                    ids = table.column(self.row).take(pa.array(count.rows[some])).combine_chunks()
                     numbers = pa.repeat(pa.scalar(item.number, pa.int32()), len(ids))
                     yield pa.record_batch(
-                        [numbers, _one(ids), pa.array(found.per_row[some], pa.int64())], names=["item", "row", "pairs"]
+                        [numbers, _one(ids), pa.array(count.per_row[some], pa.int64())], names=["item", "row", "pairs"]
                     )
 
 
@@ -172,10 +172,10 @@ class PairsTask:
         for s, t in engine.pairs(self.item.denial, sides):
             for start in range(0, len(s), PAIRS_AT_ONCE):
                 chosen = [pa.array(rows_of[start : start + PAIRS_AT_ONCE]) for rows_of in (s, t)]
-                found = [ids.take(c) for c in chosen]
+                columns = [ids.take(c) for c in chosen]
                 for name in self.columns:
-                    found += [_one(table.column(name).take(c).combine_chunks()) for c in chosen]
-                batch = pa.record_batch(found, names=names)
+                    columns += [_one(table.column(name).take(c).combine_chunks()) for c in chosen]
+                batch = pa.record_batch(columns, names=names)
                 if sides.left is not None or sides.right is not None:
                     batch = batch.filter(pa.compute.not_equal(batch.column(0), batch.column(1)))
                 batch = batch if left is None else batch.slice(0, left)
