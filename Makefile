@@ -40,10 +40,10 @@ $(WARM): $(READY)
 demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a law that ends, a report
 	@$(BIN)/rowlaw demo
 
-# Three processes on two cores, since tests on Spark wait for half of their time. Each has a Spark of its own, and a
-# file's tests stay together.
-test: $(READY) ## Run all tests
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Two processes: each has a Spark of its own, and a file's tests stay together. Kernels are compiled before, or every
+# process that a test starts would compile them for itself.
+test: $(WARM) ## Run all tests
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # Only a full run is what the page shows.
 torture: $(READY) ## Try to break it, for about twenty minutes: make torture MINUTES=2 (docs/torture.md)

@@ -14,7 +14,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).pare
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No deadline: a test never depends on the time it takes. In CI the same examples are tried every time.
+# No deadline: a test never depends on the time it takes. In CI the same examples are tried every time, and fewer of
+# them; `make torture` tries many more.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
+settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, max_examples=60)
 settings.load_profile("ci" if os.environ.get("CI") else "default")

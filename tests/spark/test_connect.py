@@ -28,14 +28,20 @@ def _command(*words: str, seconds: float = 10) -> str:
     """
 
 
-@pytest.fixture
-def server(tmp_path):
-    """The address of a server, which ends with the test."""
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Where the server is at home."""
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def server(home):
+    """The address of a server, which ends with the tests of this file."""
     conf = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",  # the system chooses, and the log says which it was
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
@@ -47,24 +53,24 @@ def server(tmp_path):
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    with open(tmp_path / "server.log", "w") as log:
-        process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=log, stderr=log)
+    with open(home / "server.log", "w") as log:
+        process = subprocess.Popen(command, env=environment, cwd=home, stdout=log, stderr=log)
         try:
-            port = await_line(tmp_path / "server.log", r"Spark Connect server started at: \S+:(\d+)", patience=180)
+            port = await_line(home / "server.log", r"Spark Connect server started at: \S+:(\d+)", patience=180)
             yield f"sc://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait(30)
 
 
-def test_a_table_of_the_servers_catalog(server, script, tmp_path):
+def test_a_table_of_the_servers_catalog(server, home, script, tmp_path):
     made = script(f"""
         import rowlaw.spark.session
         spark = rowlaw.spark.session.session(master={server!r})
         rows = [(1, "07030", "Hoboken"), (2, "07030", "Newark"), (3, "10001", "New York")]
         spark.createDataFrame(rows, "id int, zip string, city string").write.saveAsTable("people")
     """)
-    assert made.returncode == 0, made.stderr + (tmp_path / "server.log").read_text()
+    assert made.returncode == 0, made.stderr + (home / "server.log").read_text()
     (tmp_path / "laws.yaml").write_text("rules:\n  - key (id)\n  - fd (zip) -> city\n")
     done = script(_command("check", "people", "laws.yaml", "--master", server, "--format", "json"))
     assert done.returncode == 1, done.stderr
@@ -137,7 +143,7 @@ def table(rows):
     return pa.Table.from_pylist([dict(zip(("id", "zip", "city", "age", "pay"), row, strict=True)) for row in rows])
 
 
-def test_a_whole_check_where_nothing_may_be_cached(server, script, spark, tmp_path):
+def test_a_whole_check_where_nothing_may_be_cached(server, home, script, spark, tmp_path):
     done = script(f"""
         exec({RESTRICTED!r})
         connected = connect({server!r})
@@ -148,7 +154,7 @@ def test_a_whole_check_where_nothing_may_be_cached(server, script, spark, tmp_pa
         numbered = rowlaw.check(people, {RULES!r}, engine="spark", progress=False)
         print(json.dumps([answers(result), numbered.rows.count(), numbered.bad().count()]))
     """)
-    assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
+    assert done.returncode == 0, done.stderr[-3000:] + (home / "server.log").read_text()[-3000:]
     told, rows, bad = json.loads(done.stdout)
     names = {}
     exec(ANSWERS, names)
@@ -157,7 +163,7 @@ def test_a_whole_check_where_nothing_may_be_cached(server, script, spark, tmp_pa
     assert (rows, bad) == (len(here[2]), here[5])
 
 
-def test_discovery_and_new_rows_against_old_ones(server, script, spark, tmp_path):
+def test_discovery_and_new_rows_against_old_ones(server, home, script, spark, tmp_path):
     """Where nothing may be cached, and nothing but samples and counts may be brought here."""
     new = [*PEOPLE[:4], (100, "3", "elsewhere", 30, 5), (101, "9", "city9", 61, 1)]
     kinds = ("key", "fd", "od", "dc")
@@ -175,7 +181,7 @@ def test_discovery_and_new_rows_against_old_ones(server, script, spark, tmp_path
         pairs = [result.violations(v.id).count() for v in result.verdicts]
         print(json.dumps([found, result.counts, rows, pairs, sorted(r["id"] for r in result.bad().collect())]))
     """)
-    assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
+    assert done.returncode == 0, done.stderr[-3000:] + (home / "server.log").read_text()[-3000:]
     found, counts, rows, pairs, bad = json.loads(done.stdout)
     for kind in kinds:
         here = rowlaw.discover(table(PEOPLE), kinds=kind, cross=False, engine="local", progress=False)
@@ -187,7 +193,7 @@ def test_discovery_and_new_rows_against_old_ones(server, script, spark, tmp_path
     assert bad == sorted(r["id"] for r in result.bad().collect())
 
 
-def test_a_guard_on_the_server(server, script, spark, tmp_path):
+def test_a_guard_on_the_server(server, home, script, spark, tmp_path):
     """The batches of a stream are taken by a Python process of the server, which remembers them in the folder of the
     history."""
     done = script(f"""
@@ -204,7 +210,7 @@ def test_a_guard_on_the_server(server, script, spark, tmp_path):
             query.awaitTermination()
             assert query.exception() is None
     """)
-    assert done.returncode == 0, done.stderr[-3000:] + (tmp_path / "server.log").read_text()[-3000:]
+    assert done.returncode == 0, done.stderr[-3000:] + (home / "server.log").read_text()[-3000:]
     assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "held")).collect()) == [15, 16, 17, 18, 19, 33]
     assert sorted(r["id"] for r in spark.read.parquet(str(tmp_path / "history")).collect()) == [
         i for i in range(60) if i != 33
