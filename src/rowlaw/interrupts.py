@@ -18,6 +18,8 @@ from typing import Any
 
 Listener = Callable[[], bool]  # whether the press was taken; called from any thread
 
+SEND_AGAIN = 100  # milliseconds after which the main thread, if it has not heard of a press, is sent it again
+
 _listeners: list[Listener] = []
 _presses = 0
 
@@ -83,41 +85,68 @@ def heard(otherwise: Callable[[int, Any], Any]) -> Iterator[None]:
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
-    lock = threading.RLock()  # a handler may be called while a handler runs
-    refused = 0
-    over = False
-
-    def take() -> None:
-        nonlocal refused
-        with lock, suppress(BlockingIOError):  # nothing to read: the other thread was quicker
-            refused += sum(not press() for number in os.read(reader, 64) if number == signal.SIGINT)
-
-    def wait() -> None:
-        ready = select.poll()
-        ready.register(reader, select.POLLIN)
-        while not over:
-            ready.poll()
-            take()
-
-    def handle(number: int, frame: Any) -> None:
-        nonlocal refused
-        take()
-        if refused:
-            refused = 0
-            otherwise(number, frame)
-
+    signals = _Signals(reader, otherwise)
     before = signal.getsignal(signal.SIGINT)
     wakeup = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    signal.signal(signal.SIGINT, handle)
-    waiter = threading.Thread(target=wait, name="rowlaw-interrupts", daemon=True)
+    signal.signal(signal.SIGINT, signals.handle)
+    waiter = threading.Thread(target=signals.wait, name="rowlaw-interrupts", daemon=True)
     waiter.start()
     try:
         yield
     finally:
+        signals.end()
         signal.signal(signal.SIGINT, before)
         signal.set_wakeup_fd(wakeup)
-        over = True
         os.write(writer, b"\0")
         waiter.join()
         os.close(writer)
         os.close(reader)
+
+
+class _Signals:
+    """Signals as bytes in a pipe, read by the handler in the main thread or by the thread that waits for them."""
+
+    def __init__(self, reader: int, otherwise: Callable[[int, Any], Any]) -> None:
+        self._reader, self._otherwise = reader, otherwise
+        self._lock = threading.RLock()  # a handler may be called while a handler runs
+        self._refused = 0
+        self._sent_again = 0  # these are no presses
+        self._over = False
+
+    def handle(self, number: int, frame: Any) -> None:
+        """Handle a signal in the main thread."""
+        self._take()
+        if self._refused:
+            self._refused = 0
+            self._otherwise(number, frame)
+
+    def wait(self) -> None:
+        """Read signals as they come, in a thread of its own.
+
+        The system may deliver a signal to another thread than the main one, which then goes on waiting for a lock,
+        and calls no handler. Where a press was refused, the main thread is sent the signal again.
+        """
+        ready = select.poll()
+        ready.register(self._reader, select.POLLIN)
+        sent = False
+        while not self._over:
+            sent = sent and self._refused > 0
+            come = ready.poll(SEND_AGAIN if self._refused and not sent else None)
+            self._take()
+            with self._lock:
+                if self._refused and not come and not self._over:
+                    self._sent_again, sent = self._sent_again + 1, True
+                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def end(self) -> None:
+        """Send no signal from now on."""
+        with self._lock:
+            self._over = True
+
+    def _take(self) -> None:
+        with self._lock, suppress(BlockingIOError):  # nothing to read: the other thread was quicker
+            for number in os.read(self._reader, 64):
+                if number == signal.SIGINT and self._sent_again:
+                    self._sent_again -= 1
+                elif number == signal.SIGINT:
+                    self._refused += not press()

@@ -131,8 +131,17 @@ def assert_alike(result, row_id):
         assert first in named
 
 
-@pytest.mark.parametrize("engine", ["auto", "local", "spark"])
-@pytest.mark.parametrize("row_id", [None, "id", ["zip", "id"]])
+@pytest.mark.parametrize(
+    ("engine", "row_id"),
+    [
+        ("auto", None),
+        ("local", "id"),
+        ("local", ["zip", "id"]),
+        ("spark", None),
+        ("spark", "id"),
+        ("spark", ["zip", "id"]),
+    ],
+)
 def test_frames_and_files_give_the_same(session, tmp_path, engine, row_id):
     frames = [session.createDataFrame(rows, PEOPLE).coalesce(1) for rows in (NEW, OLD)]
     held = [frame.toArrow() for frame in frames]

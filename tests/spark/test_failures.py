@@ -45,16 +45,22 @@ def failing(spark, switch, rows=12):
     return frame.selectExpr("id", "i % 4 as zip", "cast(i % 3 as string) as city", "i as a", "i * 7 % 12 as b")
 
 
-@pytest.mark.parametrize("action", ACTIONS)
-def test_every_action(spark, tmp_path, action):
-    switch = tmp_path / "gone"
-    result = rowlaw.check(failing(spark, switch), RULES, row_id="id", engine="spark", progress=False)
+@pytest.fixture(scope="module")
+def result(spark, tmp_path_factory):
+    """A check whose table is gone since."""
+    switch = tmp_path_factory.mktemp("source") / "gone"
+    checked = rowlaw.check(failing(spark, switch), RULES, row_id="id", engine="spark", progress=False)
     switch.write_text("")
+    yield checked
+    checked.close()
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action(result, action):
     with pytest.raises(RowlawError, match=r"(?s)JOB_FAILED: the Spark job .* failed: .*the source is gone") as raised:
         ACTIONS[action](result)
     assert raised.value.exit_code == 3
-    assert "\n\tat " not in str(raised.value)  # Java's stack helps nobody
-    result.close()
+    assert "\n\tat " not in str(raised.value)  # Java's stack is of no help
 
 
 @pytest.mark.parametrize("engine", ["auto", "local", "spark"])
