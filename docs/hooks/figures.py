@@ -163,10 +163,9 @@ def dirty(folder: Path = RESULTS) -> str:
 
 def reading(folder: Path = RESULTS) -> str:
     """How many documented laws are among the first 20 rules, and what the first rules catch."""
-    path = folder / "reading.json"
-    if not path.exists():
+    found = _documents(folder).get("reading")
+    if found is None:
         return NOTHING
-    found = json.loads(path.read_text(encoding="utf-8"))
     answers = {c["name"]: a for c in found["comparisons"] if (a := c["contenders"][0].get("answer"))}
     rows = [
         [
