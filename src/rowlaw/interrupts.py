@@ -33,8 +33,7 @@ def press() -> bool:
 
 
 def first() -> bool:
-    """Return a listener that takes the first Ctrl-C of the process, and does nothing: what it could stop is as good as
-    done."""
+    """Take the first Ctrl-C of the process, and do nothing: a listener for work that is as good as done."""
     return _presses == 1
 
 

@@ -60,7 +60,7 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True
         flights.tell(console, home)
         say(
             console,
-            Text("\nA small table in this process, without Spark: laws that nobody has written down", style="bold"),
+            Text("\nA small table in this process, without Spark: laws that are written down nowhere", style="bold"),
         )
     _write(told, home)
     say(

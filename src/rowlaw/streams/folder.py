@@ -17,28 +17,25 @@ UNFINISHED = (".tmp", ".part", ".crdownload", ".swp", "~")  # files that somebod
 # What may be wrong with a file itself: the next one may be good. Other errors are about the rules, the state or the
 # machine.
 BAD_FILES = frozenset(
-    (
-        *(
-            "NO_SUCH_FILE",
-            "EMPTY_FILE",
-            "NO_COLUMNS",
-            "RAGGED_ROW",
-            "BAD_ENCODING",
-            "BAD_FILE",
-            "BAD_VALUE",
-            "DUPLICATE_COLUMN",
-        ),
-        *(
-            "UNSUPPORTED_TYPE",
-            "UNKNOWN_FORMAT",
-            "MIXED_TYPES",
-            "BATCH_COLUMNS",
-            "BATCH_TYPE",
-            "DUPLICATE_ROW_ID",
-            "UNKNOWN_ROW",
-        ),
-        *("BAD_ROW_ID", "AGAINST_TYPE"),
-    )
+    {
+        "NO_SUCH_FILE",
+        "EMPTY_FILE",
+        "NO_COLUMNS",
+        "RAGGED_ROW",
+        "BAD_ENCODING",
+        "BAD_FILE",
+        "BAD_VALUE",
+        "DUPLICATE_COLUMN",
+        "UNSUPPORTED_TYPE",
+        "UNKNOWN_FORMAT",
+        "MIXED_TYPES",
+        "BATCH_COLUMNS",
+        "BATCH_TYPE",
+        "DUPLICATE_ROW_ID",
+        "UNKNOWN_ROW",
+        "BAD_ROW_ID",
+        "AGAINST_TYPE",
+    }
 )
 
 

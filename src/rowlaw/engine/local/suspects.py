@@ -3,7 +3,7 @@
 The rows that agree on the left side of a dependency are a group. Where most of a group has one value on the right side,
 the dependency *contradicts* the cells that have another and *confirms* the rest; a row that is alone in its group hears
 nothing. So a second shop in a street is contradicted by ``fd (street) -> name`` but confirmed by its phone number and
-its owner, and a misspelt name by nobody.
+its owner, and a misspelt name by nothing.
 
 A dependency that was learnt with exceptions may be no law at all. It has a vote if it says much more than chance: two
 rows of a group must differ on the right side much less often than two rows of the table do. That leaves out constants
