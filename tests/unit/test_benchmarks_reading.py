@@ -132,7 +132,8 @@ def test_the_page_shows_both_halves(tmp_path):
 
     cases = [case("tax", "tuning", 8, 8, 0.9, []), case("beers", "held out", 4, 3, 0.98, ["key (id)"])]
     broken = {"name": "part", "contenders": [{"label": "rowlaw", "answer": None}]}
-    (tmp_path / "reading.json").write_text(json.dumps({"when": "2024-01-01", "comparisons": [*cases, broken]}))
+    measured = {"reading": {"when": "2024-01-01", "comparisons": [*cases, broken]}}
+    (tmp_path / "summary.json").write_text(json.dumps(measured))
     shown = figures.reading(tmp_path)
     assert "| beers | held out | 1,234 | 3 of 4 | 0.98 | 1.00 | `key (id)` |" in shown
     assert "Tuning: 8 of 8 laws (1.00). Held out: 3 of 4 laws (0.75)." in shown
