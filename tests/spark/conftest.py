@@ -13,6 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from rowlaw.spark.session import session
+from tests.torture.spark import QUICK
 
 Script = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -22,6 +23,21 @@ def spark():
     found = session(short=True)  # thousands of small queries
     yield found
     found.stop()
+
+
+@pytest.fixture(scope="module")
+def quick_spark(spark):
+    """The session, which interprets queries while the tests of a file run: on few rows, compiling a query takes longer
+    than running it."""
+    before = {name: spark.conf.get(name, None) for name in QUICK}
+    for name, value in QUICK.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from rowlaw.spark.jobs import frame_of
 from tests import naive
 from tests.property.test_against import split
 from tests.property.test_refused import check
-from tests.spark.test_engine_equal import QUICK
 from tests.strategies import nulls, rules, tables, to_arrow
 
 SETTINGS = {
@@ -28,19 +27,6 @@ SETTINGS = {
     "phases": [Phase.explicit, Phase.reuse, Phase.generate],
 }
 PEOPLE = "id int, zip string, city string, age int, pay double"
-
-
-@pytest.fixture(scope="module")
-def session(spark):
-    before = {name: spark.conf.get(name, None) for name in QUICK}
-    for name, value in QUICK.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
 
 
 def opened(session, new, old, chosen, nulls, engine, limits=None):
@@ -52,10 +38,10 @@ def opened(session, new, old, chosen, nulls, engine, limits=None):
 
 @settings(max_examples=40, **SETTINGS)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls())
-def test_counts_after_a_scan_by_spark(session, data, table, nulls):
+def test_counts_after_a_scan_by_spark(quick_spark, data, table, nulls):
     new, old = split(data, table)
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
-    engine = opened(session, new, old, chosen, nulls, "local")
+    engine = opened(quick_spark, new, old, chosen, nulls, "local")
     assert engine.counts(chosen) == [
         len(naive.violations_against(rule, new.values, old.values, nulls)) for rule in chosen
     ]
@@ -64,12 +50,12 @@ def test_counts_after_a_scan_by_spark(session, data, table, nulls):
 
 @settings(max_examples=8, **SETTINGS)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), many=st.booleans())
-def test_rows_and_pairs_on_spark(session, monkeypatch, data, table, nulls, many):
+def test_rows_and_pairs_on_spark(quick_spark, monkeypatch, data, table, nulls, many):
     """``many``: as if there were too many new rows for the driver."""
     monkeypatch.setattr(there, "ROWS_HERE", -1 if many else 10)
     new, old = split(data, table)
     rule = data.draw(rules(table))
-    engine = opened(session, new, old, [rule], nulls, "spark", SparkLimits(driver_bytes=0 if many else 1 << 20))
+    engine = opened(quick_spark, new, old, [rule], nulls, "spark", SparkLimits(driver_bytes=0 if many else 1 << 20))
     findings = engine.check([rule])
     expected = naive.violations_against(rule, new.values, old.values, nulls)
     assert findings.counts[0].pairs == len(expected)
@@ -142,8 +128,8 @@ def assert_alike(result, row_id):
         ("spark", ["zip", "id"]),
     ],
 )
-def test_frames_and_files_give_the_same(session, tmp_path, engine, row_id):
-    frames = [session.createDataFrame(rows, PEOPLE).coalesce(1) for rows in (NEW, OLD)]
+def test_frames_and_files_give_the_same(quick_spark, tmp_path, engine, row_id):
+    frames = [quick_spark.createDataFrame(rows, PEOPLE).coalesce(1) for rows in (NEW, OLD)]
     held = [frame.toArrow() for frame in frames]
     paths = []
     for name, table in zip(("new", "old"), held, strict=True):
@@ -152,7 +138,9 @@ def test_frames_and_files_give_the_same(session, tmp_path, engine, row_id):
     answers = []
     given = [(frames[0], frames[1]), (paths[0], paths[1]), (held[0], frames[1]), (frames[0], paths[1])]
     for new, old in given[:1] if engine == "spark" else given:
-        result = rowlaw.check(new, RULES, against=old, row_id=row_id, engine=engine, session=session, progress=False)
+        result = rowlaw.check(
+            new, RULES, against=old, row_id=row_id, engine=engine, session=quick_spark, progress=False
+        )
         rows = sorted((r["row"], r["rule"], r["pairs"], r["new"]) for r in result.rows.collect())
         assert_alike(result, row_id)
         good = sorted(r["id"] for r in result.good().collect())
@@ -208,11 +196,11 @@ def test_timestamps_meet_whatever_the_time_zone(spark):
 @given(
     data=st.data(), table=tables(min_columns=2, max_rows=7), nulls=nulls(), engine=st.sampled_from(["auto", "spark"])
 )
-def test_rows_that_stay_out_of_a_table_of_spark(session, data, table, nulls, engine):
+def test_rows_that_stay_out_of_a_table_of_spark(quick_spark, data, table, nulls, engine):
     new, old = split(data, table)
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=2))
     columns = list(dict.fromkeys(c for rule in chosen for c in rule.columns))
-    sources = open_source(to_arrow(new)), open_source(frame_of(session, to_arrow(old)).coalesce(2))
-    opened = open_against(*sources, nulls, columns=columns, session=session, engine=engine)
+    sources = open_source(to_arrow(new)), open_source(frame_of(quick_spark, to_arrow(old)).coalesce(2))
+    opened = open_against(*sources, nulls, columns=columns, session=quick_spark, engine=engine)
     check(refused(opened, [bind(rule, opened.types) for rule in chosen]), chosen, new, old, nulls)
     opened.close()

@@ -14,6 +14,7 @@ import pytest
 import rowlaw
 from benchmarks.standalone import await_line
 from rowlaw.spark.java import find_java
+from tests.torture.spark import QUICK
 
 
 def _command(*words: str, seconds: float = 10) -> str:
@@ -44,6 +45,7 @@ def server(home):
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        **QUICK,
     }
     command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[1]"]
     command += [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]

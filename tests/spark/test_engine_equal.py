@@ -7,7 +7,6 @@ few buckets.
 from collections import Counter
 
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -28,26 +27,6 @@ SETTINGS = {
     "suppress_health_check": [HealthCheck.function_scoped_fixture],
     "phases": [Phase.explicit, Phase.reuse, Phase.generate],
 }
-QUICK = {
-    # thousands of small queries, each of which would be compiled
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-}
-
-
-@pytest.fixture(scope="module")
-def session(spark):
-    before = {name: spark.conf.get(name, None) for name in QUICK}
-    for name, value in QUICK.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
 
 
 def engine(session, table, nulls, limits):
@@ -73,18 +52,18 @@ def as_pairs(listed):
 
 @settings(max_examples=170, **SETTINGS)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), limits=st.sampled_from(LIMITS))
-def test_counts(session, data, table, nulls, limits):
+def test_counts(quick_spark, data, table, nulls, limits):
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
-    opened = engine(session, table, nulls, limits)
+    opened = engine(quick_spark, table, nulls, limits)
     assert opened.counts(chosen) == [len(naive.violations(rule, table.values, nulls)) for rule in chosen]
     opened.close()
 
 
 @settings(max_examples=20, **SETTINGS)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), limits=st.sampled_from(LIMITS))
-def test_rows_and_pairs(session, data, table, nulls, limits):
+def test_rows_and_pairs(quick_spark, data, table, nulls, limits):
     rule = data.draw(rules(table))
-    opened = engine(session, table, nulls, limits)
+    opened = engine(quick_spark, table, nulls, limits)
     values = in_its_order(opened, table)
     findings = opened.check([rule])
     expected = naive.violations(rule, values, nulls)
@@ -111,11 +90,11 @@ def assert_first(findings, expected):
     limits=st.sampled_from(LIMITS),
     sides=st.tuples(*[st.sampled_from(["all", "old", "new"])] * 2),
 )
-def test_part_against_part(session, data, table, nulls, limits, sides):
+def test_part_against_part(quick_spark, data, table, nulls, limits, sides):
     rule = data.draw(rules(table))
     new = data.draw(st.lists(st.booleans(), min_size=table.rows, max_size=table.rows))
     whole = to_arrow(table).append_column("which rows are new", pa.array(new, pa.bool_()))
-    source = open_source(frame_of(session, whole).repartition(2))
+    source = open_source(frame_of(quick_spark, whole).repartition(2))
     schema = source.schema.remove(source.schema.get_field_index("which rows are new"))
     opened = SparkEngine(SparkTable(source.frame, schema, nulls, new="which rows are new"), limits)
     values = in_its_order(opened, table)

@@ -6,6 +6,8 @@ from pyspark.sql import functions as f
 import rowlaw
 from rowlaw.errors import RowlawError
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 RULES = {
     "city": "fd (zip) -> city",
     "key": "key (zip)",

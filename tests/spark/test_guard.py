@@ -25,6 +25,8 @@ from rowlaw.streams.guard import HistoryGuard
 from tests import naive
 from tests.spark.test_stream import NOW, finished, write
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 SCHEMA = "id long, zip string, city string"
 RULES = {"one_city": "fd (zip) -> city", "id_is_unique": "key (id)", "known": "s.id >= 0"}
 OLD = [(1, "07030", "Hoboken"), (2, "10001", "New York")]

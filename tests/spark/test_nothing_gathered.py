@@ -14,6 +14,7 @@ SETUP = """
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "4")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.driver.maxResultSize", "3m")
         .config("spark.rowlaw.driverBytes", "0")
         .getOrCreate()

@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from rowlaw.engine.open import open_local
@@ -10,6 +11,8 @@ from rowlaw.engine.spark.table import SparkTable
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
 from tests.strategies import tables, to_arrow
+
+pytestmark = pytest.mark.usefixtures("quick_spark")
 
 
 def opened(session, arrow):

@@ -16,6 +16,8 @@ from tests import naive
 from tests.property.test_row_ids import ID, with_ids
 from tests.strategies import nulls, rules, tables
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 # a failing case of some seconds is not made smaller: that would take longer than a test may
 SETTINGS = {
     "suppress_health_check": [HealthCheck.function_scoped_fixture],

@@ -7,6 +7,8 @@ import pytest
 import rowlaw
 from tests.agreement import disagreements
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 RULES = {
     "fd": "fd (a) -> b",
     "order": "not (s.a = t.a and s.b < t.b and s.x > t.x)",

@@ -9,6 +9,8 @@ import rowlaw
 from rowlaw.errors import RowlawError
 from rowlaw.spark.jobs import frame_of
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 TABLE = pa.table(
     {
         "id": [f"r{i}" for i in range(30)],

@@ -19,6 +19,7 @@ import numpy as np
 from rowlaw.evidence.slots import Slots
 from rowlaw.evidence.tiles import evidence_of_pairs
 from rowlaw.kernels import power as kernels
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.changed import changed_rows
 from rowlaw.relation.relation import Relation
 from rowlaw.stopping import NEVER, Stop
@@ -74,7 +75,7 @@ class Errors:
     def _small(self) -> tuple[Relation, list[np.ndarray], np.ndarray]:
         """A relation of the unchanged rows and the changed ones; in it, the positions of partners and of the rows
         before the change."""
-        rows = np.unique(np.concatenate([self.rows, *self.partners]))
+        rows = sorted_distinct(np.concatenate([self.rows, *self.partners]))
         made = changed_rows(self.relation, rows, self.rows, self.columns, self.codes)
         return made, [np.searchsorted(rows, some) for some in self.partners], np.searchsorted(rows, self.rows)
 
@@ -146,7 +147,7 @@ def _other(relation: Relation, column: int, row: int, scanned: np.ndarray, rando
     others = others[(others >= 0) & (others != codes[row])]
     if len(others):
         return int(others[0])
-    known = np.unique(codes[scanned])
+    known = sorted_distinct(codes[scanned])
     known = known[(known >= 0) & (known != codes[row])]
     return int(random.choice(known)) if len(known) else -1
 

@@ -17,6 +17,7 @@ from rowlaw.deadline import Deadline
 from rowlaw.engine.local.contexts import KeptPartitions, Partition
 from rowlaw.kernels import levels as kernels
 from rowlaw.kernels.partitions import ordered, refine
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Nulls
 
@@ -163,7 +164,7 @@ class Rows:
                     groups.rows, groups.starts, self.codes, self._by_value, left, right, bool(down), self.unknown, most
                 )
                 breaking.append(pairs.ravel())
-        return Answers(constants, orders, np.unique(np.concatenate(breaking)))
+        return Answers(constants, orders, sorted_distinct(np.concatenate(breaking)))
 
 
 _whole = lru_cache(maxsize=1)(Rows.whole)  # a worker elsewhere keeps the rows, with partitions, from task to task
@@ -203,7 +204,7 @@ class GrowingSample:
         self._relation, self._nulls = relation, nulls
         random = np.random.default_rng(seed)
         rows = random.choice(relation.rows, min(relation.rows, size), replace=False) if begin is None else begin
-        self._rows = np.unique(np.asarray(rows, np.int32))
+        self._rows = sorted_distinct(np.asarray(rows, np.int32))
         self._all = Rows.whole(relation, nulls)
         self._some = Rows.some(relation, nulls, self._rows)
 
@@ -228,7 +229,7 @@ class GrowingSample:
 
     def grow(self, answers: Sequence[Answers]) -> None:
         """Add rows that break something to the sample."""
-        rows = np.unique(np.concatenate((self._rows, *(answer.breaking for answer in answers)))).astype(np.int32)
+        rows = sorted_distinct(np.concatenate((self._rows, *(answer.breaking for answer in answers)))).astype(np.int32)
         if len(rows) > len(self._rows):
             self._rows = rows
             self._some = Rows.some(self._relation, self._nulls, rows)

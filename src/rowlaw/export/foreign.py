@@ -6,13 +6,12 @@ fd (A, C) -> B
 
 One rule in a line:
 
-=====================================================  ======================================================= ``!(s.A
-== t.A and s.B != t.B)``, ``¬{ t.A == s.A }``  Desbordante's denial constraints; rows may be ``t0``, ``t1`` ``[A, B]``,
-``[A B] -> C``                             keys and functional dependencies of both ``{1} : [] -> 2<=``, ``{1} : 2<= ~
-3>=``               Desbordante's canonical order dependencies, columns by number from 1 ``[A]~>[<=,lex][B]``
-Metanome's order dependencies ``{"type": "FunctionalDependency", ...}``              Metanome's results, one JSON
-document in a line =====================================================
-=======================================================
+- Desbordante's denial constraints, whose rows may be ``t0`` and ``t1``: ``!(s.A == t.A and s.B != t.B)`` or
+  ``¬{ t.A == s.A }``
+- keys and functional dependencies of both: ``[A, B]``, ``[A B] -> C``
+- Desbordante's canonical order dependencies, columns by number from 1: ``{1} : [] -> 2<=``, ``{1} : 2<= ~ 3>=``
+- Metanome's order dependencies: ``[A]~>[<=,lex][B]``
+- Metanome's results, one JSON document in a line: ``{"type": "FunctionalDependency", ...}``
 
 Metanome's short files, in which a head numbers the columns, are read too. What cannot be read is an error that points
 at the place. Both tools take nulls as equal, and so does the rule set.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rowlaw.kernels import links as kernels
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.maintain.cells import Cells
 from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, TupleIndex
@@ -308,7 +309,7 @@ class Prover:
         seconds = CALL + rows * (2 * TAKE + partners * TUPLE_PAIR)
         both, place = np.unique(np.stack((columns, equal), axis=1), axis=0, return_inverse=True)
         place = place.ravel()
-        heavy = np.unique(place[(partners > HEAVY) & (columns != 0)])
+        heavy = sorted_distinct(place[(partners > HEAVY) & (columns != 0)])
         if len(heavy) <= MAX_TUPLE_INDEXES:
             for k in heavy.tolist():
                 seconds[place == k] = self._tuple_seconds(int(both[k, 0]), int(both[k, 1]), rows, alive)

@@ -23,6 +23,7 @@ import numpy as np
 from rowlaw.discovery.together import Dependency
 from rowlaw.kernels import links as kernels
 from rowlaw.kernels.duplicates import agreeing
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.difference_sets import DifferenceSets
 from rowlaw.maintain.equality import EqualityIndex
@@ -344,7 +345,7 @@ class Uniques:
     def _by_distinct_count(self) -> np.ndarray:
         """The columns, ``int64``, those of most values first."""
         some = self.cells.matrix[:: max(1, self.cells.rows // SAMPLED)]
-        return np.argsort([-len(np.unique(some[:, c])) for c in range(len(self.names))], kind="stable")
+        return np.argsort([-len(sorted_distinct(some[:, c])) for c in range(len(self.names))], kind="stable")
 
     # Indexes
 
@@ -359,7 +360,9 @@ class Uniques:
         used = sorted(set().union(*uniques))
         living = np.flatnonzero(alive)
         living = living[:: max(1, len(living) // SAMPLED)]
-        selectivity = {c: max(1, len(np.unique(self.cells.matrix[living, c]))) / max(1, len(living)) for c in used}
+        selectivity = {
+            c: max(1, len(sorted_distinct(self.cells.matrix[living, c]))) / max(1, len(living)) for c in used
+        }
         chosen = select_columns(uniques, selectivity.__getitem__)
         quota = self.quota if self.quota is not None else len(chosen) + SPARE
         self.indexed = chosen + [c for c in additional_columns(uniques, chosen, quota, selectivity) if c not in chosen]

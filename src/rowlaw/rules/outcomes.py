@@ -3,25 +3,17 @@
 An outcome says how the left operand compares with the right one, usually a value of row ``s`` with a value of row
 ``t``. No other module defines numbers for outcomes. Each encoding has a name, a reason and a map to :class:`Outcome`:
 
-===================== ==============================================
-=================================================================== encoding              used in
-why ===================== ==============================================
-=================================================================== :class:`Outcome`      signatures: ``evidence``,
-``kernels/evidence`` two bits per slot, 32 slots per ``uint64``. Equal is 00, so that a (the *code*)          and
-``upkeep``, ``discovery/atoms``, ledgers   signature begins as zero; exchanging ``s`` and ``t`` swaps the two
-                      and files of a state                           bits; unknown is 11, so that it can be OR-ed over
-                      anything
-``ACCEPT``            operators (:class:`rowlaw.rules.model.Op`),    an operator is the set of outcomes that it accepts:
-conjunction is (one bit each)        rules in ``maintain``, ``kernels/links``,      ``&``, implication is inclusion.
-Unknown has no bit: no operator
-                      ``kernels/together``, ``kernels/witness``      accepts it
-``ROW``               columns that are computed from one row         compared with ``ROW_EQUAL`` like any column of
-codes, it gives the (a column of codes)   (``evidence/slots``)                           same outcome again; unknown is
-the code of null ``DIFFERENCE``        ``kernels/differences``                        three separate words, one bit per
-column: a set of columns is one (bits of three words)                                                word ``KEY``
-``kernels/sample``, ``evidence/packed``        what one subtraction of packed rows leaves in the guard bits (guard bits)
-===================== ==============================================
-===================================================================
+- :class:`Outcome`, the *code*: two bits per slot of a signature, 32 slots per ``uint64`` (``evidence``,
+  ``kernels/evidence``, ``kernels/upkeep``, ``discovery/atoms``, ledgers and files of a state). Equal is 00, so that a
+  signature begins as zero; exchanging ``s`` and ``t`` swaps the two bits; unknown is 11, so that it can be OR-ed over
+  anything.
+- ``ACCEPT``, one bit for each outcome: operators (:class:`rowlaw.rules.model.Op`), rules in ``maintain``,
+  ``kernels/links``, ``kernels/together`` and ``kernels/witness``. An operator is the set of outcomes that it accepts:
+  conjunction is ``&``, implication is inclusion. Unknown has no bit: no operator accepts it.
+- ``ROW``, a column of codes: columns that are computed from one row (``evidence/slots``). Compared with ``ROW_EQUAL``
+  like any column of codes, it gives the same outcome again; unknown is the code of null.
+- ``DIFFERENCE``, the bits of three words: ``kernels/differences``. One bit per column: a set of columns is one word.
+- ``KEY``, guard bits: ``kernels/sample`` and ``evidence/packed``. What one subtraction of packed rows leaves.
 
 Operands without an order are equal, *different* or unknown. ``DIFFERENT`` is another name of ``LOWER``; ``HIGHER`` does
 not occur for them.

@@ -15,6 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from rowlaw.kernels.sort import sorted_distinct
+
 _BYTES = np.arange(256)
 AT_ONCE = 1 << 12  # lines that stay in the cache while others are made from them
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio: spreads bits
@@ -58,7 +60,7 @@ def bits_of(words: np.ndarray) -> int:
 def distinct(sets: np.ndarray) -> np.ndarray:
     """Return each set once, sorted by its words."""
     if sets.shape[1] == 1:
-        return np.unique(sets[:, 0])[:, None]
+        return sorted_distinct(sets[:, 0])[:, None]
     return np.unique(sets, axis=0)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.errors import RowlawError, nearest
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.columns import NULL, local_column, merge
 from rowlaw.relation.encode import placed
 from rowlaw.source import FileSource, Source
@@ -51,7 +52,7 @@ class Batch:
         columns = {}
         for name, column in self.columns.items():
             codes = column.codes[rows]
-            used = np.unique(codes[codes != NULL])
+            used = sorted_distinct(codes[codes != NULL])
             places = np.full(len(column.values) + 1, NULL, np.int32)
             places[used] = np.arange(len(used), dtype=np.int32)
             columns[name] = BatchColumn(column.values.take(used), places[codes])

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rowlaw.errors import RowlawError, nearest
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.columns import NULL
 from rowlaw.relation.encode import MOST_ROWS
 from rowlaw.relation.relation import Relation
@@ -399,7 +400,7 @@ class GrowingTable:
         numbers[kept] = np.arange(len(kept), dtype=np.int32)
         self._labels = [MemoryArray(labels.array[kept]) for labels in self._labels]
         for scale, dictionary in enumerate(self._dictionaries):
-            used = np.unique(
+            used = sorted_distinct(
                 np.concatenate([self._labels[i].array for i, c in enumerate(self.columns) if c.scale == scale])
             )
             dictionary.only(used[used != NULL])

@@ -18,6 +18,7 @@ import pyarrow as pa
 from rowlaw.engine.answers import NEW_ROWS, Count, Removal, WorstRow
 from rowlaw.engine.local.parts import LocalParts
 from rowlaw.engine.spark.parts import SparkParts
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.rules.model import FunctionalDependency
 from rowlaw.source.row_ids import row_names
 from rowlaw.spark.jobs import frame_of
@@ -121,7 +122,7 @@ class AgainstFindings:
         """Count of the new rows that take part in violations of some rules."""
         if isinstance(self.inner, LocalParts):
             rows = np.concatenate([np.zeros(0, np.int32), *(self.inner.found[rule].rows for rule in rules)])
-            return len(np.unique(rows[rows >= self.names.old_rows]))
+            return len(sorted_distinct(rows[rows >= self.names.old_rows]))
         return self._new_on_spark(rules).count() if rules else 0
 
     def _new_on_spark(self, rules: Sequence[int]) -> DataFrame:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from rowlaw.kernels import groups as kernels
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.groups import Compared
 from rowlaw.relation.projections import Projections
 from rowlaw.relation.relation import Relation
@@ -289,7 +290,7 @@ class Scales:
         dictionary = self.relation.dictionary(name)
         described = matcher(condition.pattern).matches
         matching = np.zeros(len(dictionary) + 1, bool)
-        asked = np.unique(codes)
+        asked = sorted_distinct(codes)
         asked = asked[asked >= 0]
         values = (
             dictionary.take(pa.array(asked)).to_pylist() if len(asked) < len(dictionary) else dictionary.to_pylist()

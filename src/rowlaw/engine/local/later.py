@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.rules.model import Rule
 
 LISTED = 2_000_000  # violations that are listed at once, 16 bytes each; if there are more, the rows are halved
@@ -21,7 +22,7 @@ def later_rows(engine: RowEngine, rows: np.ndarray, rules: Sequence[Rule]) -> np
     stays of it go unlisted.
     """
     counts = engine.count(rules, Part(rows, rows))
-    involved = np.unique(np.concatenate([np.zeros(0, np.int32), *(one.rows for one in counts)]))
+    involved = sorted_distinct(np.concatenate([np.zeros(0, np.int32), *(one.rows for one in counts)]))
     if not len(involved):
         return involved
     if sum(one.pairs for one in counts) <= LISTED:

@@ -11,6 +11,7 @@ import numpy as np
 from rowlaw.engine.local.compile import Compiled
 from rowlaw.engine.local.costs import GROUP, REPEATING_SAMPLE, sort_seconds
 from rowlaw.engine.local.plan import order_equalities
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.groups import Groups, Side, span
 
 
@@ -48,9 +49,9 @@ class Question:
         """About how many combinations of values the rows ``s`` have in the rule's columns, by how often two of a sample
         are alike."""
         rows = self.rule.s
-        places = np.unique(np.random.default_rng(0).integers(0, len(rows), REPEATING_SAMPLE))
+        places = sorted_distinct(np.random.default_rng(0).integers(0, len(rows), REPEATING_SAMPLE))
         keys, _ = Side.whole(rows[places]).keys([c.columns.of_s for c in self.rule.comparisons])
-        alike = len(keys) - len(np.unique(keys))
+        alike = len(keys) - len(sorted_distinct(keys))
         return float(len(keys) ** 2 / 2 / max(alike, 0.5))
 
     @property

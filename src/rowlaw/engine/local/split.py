@@ -16,6 +16,7 @@ import numpy as np
 
 from rowlaw.engine.local.compile import Compiled
 from rowlaw.engine.local.inequality import coordinates
+from rowlaw.kernels.sort import sorted_distinct
 from rowlaw.relation.groups import Compared
 
 Piece = Callable[[], Compiled]  # made when it is called for: a worker needs only its own
@@ -71,7 +72,7 @@ def _by_ranges(rule: Compiled, parts: int) -> list[Piece]:
     order = np.argsort(np.concatenate((a, b)), kind="stable")
     reached = np.cumsum(np.concatenate((s_sizes, t_sizes))[order])
     cuts = np.searchsorted(reached, reached[-1] * np.arange(1, parts) / parts)
-    bounds = np.unique(np.concatenate((a, b))[order][cuts])
+    bounds = sorted_distinct(np.concatenate((a, b))[order][cuts])
     s_range, t_range = (np.searchsorted(bounds, places, side="right").astype(np.int16) for places in (a, b))
     rest = tuple(c for c in rule.inequalities if c is not by)
 
