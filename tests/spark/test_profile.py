@@ -49,11 +49,19 @@ def test_profiles_are_equal(spark, table):
 
 
 def test_many_values_are_estimated(spark):
-    frame = spark.range(20_000).selectExpr("id", "id % 7 as day", "cast(null as string) as nothing")
+    of_types = ("double", "float", "decimal(12, 2)", "string", "timestamp", "timestamp_ntz")
+    typed = [
+        f"cast({'timestamp_seconds(id)' if 'time' in kind else 'id'} as {kind}) as c{i}"
+        for i, kind in enumerate(of_types)
+    ]
+    typed += ["date_add(date'2000-01-01', cast(id as int)) as c6", "if(id % 2 = 0, 0.0D, -0.0D) as zero"]
+    frame = spark.range(20_000).selectExpr("id", "id % 7 as day", "cast(null as string) as nothing", *typed)
     source = open_source(frame)
     engine = SparkEngine(SparkTable(source.frame, source.schema, "unknown"))
-    id, day, nothing = engine.profile(["id", "day", "nothing"], 3)
-    assert not id.exact
-    assert abs(id.distinct - 20_000) < 1_000
+    id, day, nothing, zero, *others = engine.profile(["id", "day", "nothing", "zero", *(f"c{i}" for i in range(7))], 3)
+    for column in (id, *others):
+        assert not column.exact
+        assert abs(column.distinct - 20_000) < 1_000, column.type
+    assert zero.distinct == 1
     assert (day.exact, day.distinct, day.frequent[0][1]) == (True, 7, 2858)
     assert (nothing.nulls, nothing.distinct, nothing.lowest) == (20_000, 0, None)
