@@ -32,7 +32,7 @@ def jobs(done: int, planned: int) -> None:
     >>> with Progress(quiet=True).phase("complete") as phase:
     ...     phase.update(1, note="7 laws proven")
     ...     jobs(2, 5)
-    ...     phase.told
+    ...     phase.comment
     '7 laws proven, Spark job 3 of 5'
     """
     if _phases:
@@ -61,8 +61,8 @@ class Phase:
         self._show()
 
     @property
-    def told(self) -> str:
-        """What is said beside the count."""
+    def comment(self) -> str:
+        """The text beside the count: the note, and which job of how many runs."""
         return ", ".join(part for part in (self.note, self.jobs) if part)
 
     def _show(self) -> None:
@@ -125,9 +125,9 @@ class Progress:
                     return
                 self._start()
             if self._task is None:
-                self._task = self._bar.add_task(_title(phase), total=phase.total, note=phase.told)
+                self._task = self._bar.add_task(_title(phase), total=phase.total, note=phase.comment)
             self._bar.update(
-                self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.told
+                self._task, description=_title(phase), completed=phase.done, total=phase.total, note=phase.comment
             )
 
     def _start(self) -> None:

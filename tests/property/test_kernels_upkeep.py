@@ -128,7 +128,7 @@ def test_links(given_table, columns):
     s, t = links.twins(following, alive, rows)
     assert (s, t) in together if together else (s, t) == (-1, -1)
 
-    pages = links.meet_linked(
+    pages = links.compare_linked(
         cells,
         how := comparing([0, 1, 2], [0, 1, 2], [True, False, True], unknown),
         rows,
@@ -160,7 +160,7 @@ def test_pairs_across_columns_and_in_groups(given_table, is_s, data):
     table, following = indexed(cells, [1], rows, unknown)
     how = comparing([0, 1, 2], [1, 0, 2], [True, True, False], unknown)
     asked = np.array(data.draw(st.lists(st.sampled_from(rows), unique=True)) if len(rows) else [], I64)
-    pages = links.meet_across(cells, how, asked, 0, 1, is_s, table, following, alive, new_pages(1, 1))
+    pages = links.compare_across(cells, how, asked, 0, 1, is_s, table, following, alive, new_pages(1, 1))
     found = [
         (row, t) if is_s else (t, row)
         for row in asked
@@ -169,7 +169,7 @@ def test_pairs_across_columns_and_in_groups(given_table, is_s, data):
     ]
     assert counted(pages) == tally(cells, how, found)
     cuts = sorted({0, len(rows), *(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))})
-    pages = links.meet_groups(cells, how, np.array(cuts), new_pages(1, 1))
+    pages = links.compare_groups(cells, how, np.array(cuts), new_pages(1, 1))
     inside = [pair for a, b in pairwise(cuts) for pair in combinations(range(a, b), 2)]
     assert counted(pages) == tally(cells, how, inside)
 
@@ -186,7 +186,7 @@ def test_one_row_of_each_kind(given_table, rules):
     n = links.found_kinds(rows, kinds[1], founders)
     assert founders[:n].tolist() == [r for r in rows if not any((cells[r] == cells[t]).all() for t in range(r))]
     groups = indexed(cells, [0], founders[:n], False)
-    pages = links.meet_kinds(
+    pages = links.compare_kinds(
         cells,
         how,
         rows[alive],
@@ -218,7 +218,7 @@ def test_ledgers(given_table, slots, straight):
     pairs = list(product(rows, repeat=2)) * 2
     s_rows, t_rows = (np.array([pair[i] for pair in pairs], I64) for i in range(2))
     words = -(-slots // SLOTS)
-    pages = upkeep.meet_given(cells, how, s_rows, t_rows, new_pages(words, 2, capacity=1))
+    pages = upkeep.compare_listed(cells, how, s_rows, t_rows, new_pages(words, 2, capacity=1))
     assert counted(pages) == tally(cells, how, pairs)
     for k in range(int(pages.used[0])):
         kept = [tuple(pair) for pair in pages.pairs[k, : pages.held[k]].tolist()]
@@ -226,11 +226,11 @@ def test_ledgers(given_table, slots, straight):
         assert all(signature(cells, how, s, t) == _joined(pages.signatures[k]) for s, t in kept)
     used = int(pages.used[0])
     places = np.empty(used, I64)
-    again = upkeep.note(pages, pages.signatures[:used].copy(), places)
+    again = upkeep.find_or_add(pages, pages.signatures[:used].copy(), places)
     assert places.tolist() == list(range(used))
     assert int(again.used[0]) == used
     counts = np.arange(used, dtype=I64)
-    taken = upkeep.take(
+    taken = upkeep.add_counted(
         new_pages(words, 1), pages.signatures[:used].copy(), counts, *pages.pairs[:used, 0].T.astype(I64)
     )
     assert list(counted(taken).values()) == counts.tolist()
@@ -267,9 +267,9 @@ def test_rows_that_come_and_go(given_table, rule, data):
     numbers = list(range(len(cells)))
     first = data.draw(st.integers(0, len(cells)))
     table, living = empty(), numbers[:first]
-    folded.fold(cells[:first], np.arange(first), table, how, both)
+    folded.insert_uncounted(cells[:first], np.arange(first), table, how, both)
     found, sample = np.zeros(1, I64), np.zeros((100, 4), I64)
-    brought = folded.come(cells[first:], np.arange(first, len(cells)), table, how, both, found, sample)
+    brought = folded.insert(cells[first:], np.arange(first, len(cells)), table, how, both, found, sample)
     assert brought == violations(numbers) - violations(living)
     for row, k, is_s, other in sample[: found[0]]:
         assert other in numbers
@@ -280,9 +280,9 @@ def test_rows_that_come_and_go(given_table, rule, data):
     folded.relink(linked, how, both)
     gone = data.draw(st.lists(st.sampled_from(numbers), unique=True)) if numbers else []
     left_over = [r for r in numbers if r not in gone]
-    ended = folded.leave(cells[gone], np.array(gone, I64), linked, how, both, np.zeros(1, I64), sample)
+    ended = folded.delete(cells[gone], np.array(gone, I64), linked, how, both, np.zeros(1, I64), sample)
     assert ended == violations(numbers) - violations(left_over)
-    folded.unfold(cells[left_over], np.array(left_over, I64), linked)
+    folded.delete_uncounted(cells[left_over], np.array(left_over, I64), linked)
     assert not linked.weights.any()
 
 
@@ -308,7 +308,7 @@ def test_all_pairs_tile_by_tile(given_table, tile, most, data):
     )
     ordered = np.array([True, False, True])
     how = comparing([0, 1, 2], [0, 1, 2], ordered, unknown)
-    signatures, counts, pairs = upkeep.meet_all(layout, how, ordered, np.arange(len(tiles) - 1), own, most)
+    signatures, counts, pairs = upkeep.compare_all(layout, how, ordered, np.arange(len(tiles) - 1), own, most)
     batch, others = rows[:first], rows[first:]
     expected = [(s, t) for i, s in enumerate(batch) for t in batch[:i]] + list(product(batch, others))
     assert dict(zip(signatures[:, 0].tolist(), counts.tolist(), strict=True)) == tally(cells, how, expected)

@@ -134,9 +134,9 @@ def _sections(found: Discovery, rules: Sequence[NamedRule]) -> list[tuple[str, T
 def _law(found: Discovery, rule: NamedRule) -> Text:
     """A law, and the columns that could stand in it instead."""
     others = [found[id].rule for id in found.alternatives.get(rule.id, ())]
-    told = [_instead(rule.rule, other) for other in others[:ALTERNATIVES]]
+    alternatives = [_instead(rule.rule, other) for other in others[:ALTERNATIVES]]
     more = f" and {len(others) - ALTERNATIVES:,} more" if len(others) > ALTERNATIVES else ""
-    return Text(str(rule.rule)) + Text(f" or {', '.join(told)}{more}" if told else "", style="dim")
+    return Text(str(rule.rule)) + Text(f" or {', '.join(alternatives)}{more}" if alternatives else "", style="dim")
 
 
 def _instead(rule: Rule, other: Rule) -> str:
@@ -153,5 +153,5 @@ def _instead(rule: Rule, other: Rule) -> str:
 
 def _error(found: Discovery, rule: NamedRule) -> str:
     """What breaks a rule, unless its reason says which rows do: so it is with laws that nearly hold."""
-    told = rule.because is not None and not found.settings.get("error")
-    return f" Broken by {percent(rule.error)} of the pairs." if rule.error and not told else ""
+    alternatives = rule.because is not None and not found.settings.get("error")
+    return f" Broken by {percent(rule.error)} of the pairs." if rule.error and not alternatives else ""

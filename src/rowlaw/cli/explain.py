@@ -71,10 +71,10 @@ def plan(
 def _tell(rule: Rule, query: str, plan: RulePlan | None, format: str, out: str | None) -> None:
     denials = [str(denial) for denial in rule.denials]
     if format == "json":
-        told = {"kind": rule.kind, "rule": str(rule), "sentence": english(rule), "denials": denials}
+        facts = {"kind": rule.kind, "rule": str(rule), "sentence": english(rule), "denials": denials}
         write(
             json.dumps(
-                {**told, **({"plan": plan.to_dict()} if plan is not None else {}), "sql": query}, ensure_ascii=False
+                {**facts, **({"plan": plan.to_dict()} if plan is not None else {}), "sql": query}, ensure_ascii=False
             ),
             out,
         )

@@ -15,8 +15,8 @@ def implies(rules: str, asked: Sequence[str], *, format: str, out: str | None) -
     known = _rules(rules)
     answers = {text: known.implies(text) for text in asked}
     if format == "json":
-        told = [{"rule": text, "implied": answer} for text, answer in answers.items()]
-        write(json.dumps({"rules": len(known), "nulls": known.nulls, "answers": told}, ensure_ascii=False), out)
+        records = [{"rule": text, "implied": answer} for text, answer in answers.items()]
+        write(json.dumps({"rules": len(known), "nulls": known.nulls, "answers": records}, ensure_ascii=False), out)
     else:
         write("\n".join(f"{'follows' if answer else 'not decided'}: {text}" for text, answer in answers.items()), out)
     return 0 if all(answers.values()) else 1

@@ -48,12 +48,12 @@ def run(
             file=sys.stderr,
         )
     elif format == "json":
-        told = {
+        document = {
             "rows": suggestions.rows,
             "rules": [str(r.rule) for r in suggestions.rules],
             "cells": suggestions.cells.to_pylist(),
         }
-        write(json.dumps(told, ensure_ascii=False, default=str), None)
+        write(json.dumps(document, ensure_ascii=False, default=str), None)
     else:
         write(_text(suggestions), None)
     return 0

@@ -46,13 +46,15 @@ class Story:
 
 def story(name: str) -> Story:
     """A story by its name; its table comes from a package that must be installed, or from rowlaw itself."""
-    told = read_stories()[name]
-    folder = package_folder(told["package"]) if "package" in told else Path(str(files("rowlaw.cli") / "data"))
-    table = _read(folder / told["file"])
-    rules = RuleSet(tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in told["rules"].items()))
-    damaged, planted = _plant(table, told["row_id"], told["planted"])
-    arriving = _rows(told["arriving"], table.schema)
-    return Story(name, told["about"], told["row_id"], table, rules, parse(told["nearly"]), planted, damaged, arriving)
+    facts = read_stories()[name]
+    folder = package_folder(facts["package"]) if "package" in facts else Path(str(files("rowlaw.cli") / "data"))
+    table = _read(folder / facts["file"])
+    rules = RuleSet(tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in facts["rules"].items()))
+    damaged, planted = _plant(table, facts["row_id"], facts["planted"])
+    arriving = _rows(facts["arriving"], table.schema)
+    return Story(
+        name, facts["about"], facts["row_id"], table, rules, parse(facts["nearly"]), planted, damaged, arriving
+    )
 
 
 def read_stories() -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Counting:
     budget: int
     deadline: Deadline
 
-    def run(self, propose: Callable[[np.ndarray], np.ndarray], told: Callable[[int, int], None]) -> np.ndarray:
+    def run(self, propose: Callable[[np.ndarray], np.ndarray], report: Callable[[int, int], None]) -> np.ndarray:
         """All minimal sets. ``propose`` takes new edges and gives the minimal hitting sets of all edges so far."""
         good: set[bytes] = set()
         sets = np.zeros((0, self.atoms.words), np.uint64)
@@ -93,7 +93,7 @@ class Counting:
                     few = self._violations(some) <= self.budget
                     good.update(s.tobytes() for s in some[few])
                     broken.append(some[~few])
-                    told(len(good), len(fresh))
+                    report(len(good), len(fresh))
                 too_many = np.concatenate(broken) if broken else fresh[:0]
                 if not len(too_many) or self.deadline.passed:
                     break

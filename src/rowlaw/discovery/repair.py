@@ -50,11 +50,11 @@ class Repairs:
         return sum(confidence >= CONFIDENCE for confidence in self.cells["confidence"].to_pylist())
 
     def __repr__(self) -> str:
-        told = (
+        suspects = (
             f"{counted(len(self), 'suspect cell') if len(self) else 'no suspect cells'} in {counted(self.rows, 'row')}"
         )
         suggested = f", {self.suggested:,} with a suggestion" if len(self) else ""
-        return f"Repairs: {told}{suggested}, by {counted(len(self.rules), 'law')}"
+        return f"Repairs: {suspects}{suggested}, by {counted(len(self.rules), 'law')}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the cells to a file ending in .parquet, .csv or .arrow."""

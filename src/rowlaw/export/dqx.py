@@ -43,7 +43,7 @@ def dqx(plan: Plan) -> Export:
 
 
 def _check(plan: Plan, named: NamedRule) -> tuple[str, dict[str, Any]] | Unexpressed:
-    rule, told = named.rule, f"{named.id}: {description(named)}"
+    rule, message = named.rule, f"{named.id}: {description(named)}"
     odd = next((c for c in rule.columns if not c.isidentifier()), None)
     if odd is not None:
         return Unexpressed(named.id, f"DQX takes {odd!r} for an expression, not for the name of a column")
@@ -54,13 +54,13 @@ def _check(plan: Plan, named: NamedRule) -> tuple[str, dict[str, Any]] | Unexpre
         condition = sql_condition(denial, nulls=plan.nulls, floats=plan.floats)
         return "sql_expression", {
             "expression": f"({condition}) IS NOT TRUE",
-            "msg": told,
+            "msg": message,
             "columns": list(rule.columns),
         }
     if isinstance(rule, Key) and not named.tolerate and not plan.floats.intersection(rule.columns):
         return "is_unique", {"columns": list(rule.columns), "nulls_distinct": plan.nulls == "unknown"}
     table = f"{{{{ {INPUT} }}}}"
-    shared: dict[str, Any] = {"input_placeholder": INPUT, "condition_column": "condition", "msg": told}
+    shared: dict[str, Any] = {"input_placeholder": INPUT, "condition_column": "condition", "msg": message}
     if (
         isinstance(rule, FunctionalDependency)
         and rule.left

@@ -118,7 +118,7 @@ def relink(folded: Folded, how: Compared, both: bool) -> None:
 
 
 @njit(cache=True, nogil=True)
-def fold(given: Int32Array, rows: np.ndarray, folded: Folded, how: Compared, both: bool) -> None:
+def insert_uncounted(given: Int32Array, rows: np.ndarray, folded: Folded, how: Compared, both: bool) -> None:
     """Add rows without counting violations. ``folded`` is written, and must have capacity for them.
 
     ``given``: ``int32[rows, fields]``, the values of the rows, and ``rows``: integers ``[rows]``, their numbers.
@@ -198,7 +198,7 @@ def _partners(
 
 
 @njit(cache=True, nogil=True)
-def come(
+def insert(
     given: Int32Array,
     rows: np.ndarray,
     folded: Folded,
@@ -222,7 +222,7 @@ def come(
 
 
 @njit(cache=True, nogil=True)
-def leave(
+def delete(
     given: Int32Array,
     rows: np.ndarray,
     folded: Folded,
@@ -246,7 +246,7 @@ def leave(
 
 
 @njit(cache=True, nogil=True)
-def unfold(given: Int32Array, rows: np.ndarray, folded: Folded) -> None:
+def delete_uncounted(given: Int32Array, rows: np.ndarray, folded: Folded) -> None:
     """Remove rows without counting violations. ``folded`` is written.
 
     ``given``: ``int32[rows, fields]``, the values of the rows, and ``rows``: integers ``[rows]``, their numbers.

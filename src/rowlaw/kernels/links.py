@@ -13,7 +13,7 @@ import numpy as np
 
 from rowlaw.kernels.arrays import BoolArray, Int32Array, Int64Array, Uint64Array
 from rowlaw.kernels.compiling import njit
-from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _see
+from rowlaw.kernels.upkeep import BLOCK, Comparing, Pages, _count_pairs
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT, HIGHER_BIT, LOWER_BIT
 
 _u64 = np.uint64
@@ -96,15 +96,15 @@ def move_groups(cells: Int32Array, columns: Int64Array, table: Int32Array, large
             larger[i] = entry
 
 
-# Pairs are found a block at a time and seen then: a loop that also changes the ledger counts references to its arrays
-# with every pair, which takes longer than finding it. ``begin`` is where to go on.
+# Pairs are found a block at a time and counted then: a loop that also changes the ledger counts references to its
+# arrays with every pair, which takes longer than finding it. ``begin`` is where to go on.
 
 
 @njit(cache=True, nogil=True)
-def meet_linked(
+def compare_linked(
     cells: Int32Array, how: Comparing, rows: Int64Array, following: Int32Array, alive: BoolArray, pages: Pages
 ) -> Pages:
-    """See the pairs of rows with the living rows before them that are linked to them. Returns the ledger, maybe
+    """Count the pairs of rows with the living rows before them that are linked to them. Returns the ledger, maybe
     longer.
 
     ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``following``: ``int32[rows]``. ``alive``:
@@ -113,7 +113,7 @@ def meet_linked(
     s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, -1])
     while begin[0] < len(rows):
         n = _linked(rows, following, alive, begin, s_rows, t_rows)
-        pages = _see(cells, how, s_rows, t_rows, n, pages)
+        pages = _count_pairs(cells, how, s_rows, t_rows, n, pages)
     return pages
 
 
@@ -144,7 +144,7 @@ def _linked(
 
 
 @njit(cache=True, nogil=True)
-def meet_across(
+def compare_across(
     cells: Int32Array,
     how: Comparing,
     rows: Int64Array,
@@ -156,8 +156,8 @@ def meet_across(
     alive: BoolArray,
     pages: Pages,
 ) -> Pages:
-    """See rows with living rows whose value in column ``other``, by which they are linked, is theirs in column
-    ``mine``.
+    """Count the pairs of rows with living rows whose value in column ``other``, by which they are linked, is theirs
+    in column ``mine``.
 
     ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``table``: ``int32[positions]``. ``following``:
     ``int32[rows]``. ``alive``: ``bool[rows]``. ``pages`` is written; returns it, maybe longer.
@@ -176,10 +176,10 @@ def meet_across(
                 s_rows[n], t_rows[n] = (row, t) if is_s else (t, row)
                 n += 1
                 if n == BLOCK:
-                    pages = _see(cells, how, s_rows, t_rows, n, pages)
+                    pages = _count_pairs(cells, how, s_rows, t_rows, n, pages)
                     n = 0
             t = np.int64(following[t])
-    return _see(cells, how, s_rows, t_rows, n, pages)
+    return _count_pairs(cells, how, s_rows, t_rows, n, pages)
 
 
 @njit(cache=True, nogil=True)
@@ -208,8 +208,8 @@ def grouped(table: Int32Array, following: Int32Array, alive: BoolArray, rows: In
 
 
 @njit(cache=True, nogil=True)
-def meet_groups(cells: Int32Array, how: Comparing, starts: Int64Array, pages: Pages) -> Pages:
-    """See all pairs of each group; rows are numbered as they lie, group after group, so that reading is sequential.
+def compare_groups(cells: Int32Array, how: Comparing, starts: Int64Array, pages: Pages) -> Pages:
+    """Count all pairs of each group; rows are numbered as they lie, group after group, so that reading is sequential.
 
     ``cells``: ``int32[rows, columns]``. ``starts``: ``int64[groups + 1]``. ``pages`` is written; returns it, maybe
     longer.
@@ -217,7 +217,7 @@ def meet_groups(cells: Int32Array, how: Comparing, starts: Int64Array, pages: Pa
     s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, 0, 1])
     while begin[0] < len(starts) - 1:
         n = _within(starts, begin, s_rows, t_rows)
-        pages = _see(cells, how, s_rows, t_rows, n, pages)
+        pages = _count_pairs(cells, how, s_rows, t_rows, n, pages)
     return pages
 
 
@@ -295,7 +295,7 @@ def _breaks(
 
 
 @njit(cache=True, nogil=True)
-def meet_kinds(
+def compare_kinds(
     cells: Int32Array,
     how: Comparing,
     rows: Int64Array,
@@ -305,8 +305,8 @@ def meet_kinds(
     rules: Any,
     pages: Pages,
 ) -> Pages:
-    """See rows with one living row of every kind in their group, if these pairs, in either direction, break one of
-    the ``rules``.
+    """Count the pairs of rows with one living row of every kind in their group, if these pairs, in either direction,
+    break one of the ``rules``.
 
     ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``kinds`` is an index of all rows (columns, table,
     following), ``groups`` one of the first row of each kind by fewer columns. ``alive``: ``bool[rows]``. ``rules``:
@@ -316,7 +316,7 @@ def meet_kinds(
     s_rows, t_rows, begin = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.array([0, -1])
     while begin[0] < len(rows):
         n = _of_kinds(cells, rows, kinds, groups, alive, rules, how.unknown[0], begin, s_rows, t_rows)
-        pages = _see(cells, how, s_rows, t_rows, n, pages)
+        pages = _count_pairs(cells, how, s_rows, t_rows, n, pages)
     return pages
 
 
@@ -333,7 +333,7 @@ def _of_kinds(
     s_rows: Int64Array,
     t_rows: Int64Array,
 ) -> int:
-    """List the pairs that :func:`meet_kinds` sees, as many as fit, and count them.
+    """List the pairs that :func:`compare_kinds` counts, as many as fit, and count them.
 
     ``cells``: ``int32[rows, columns]``. ``rows``: ``int64[n]``. ``kinds``, ``groups``, ``rules`` as there.
     ``alive``: ``bool[rows]``. ``begin``: ``int64[2]``, where to go on, written. ``s_rows``, ``t_rows``:

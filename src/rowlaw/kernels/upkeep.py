@@ -88,7 +88,7 @@ def grown(pages: Pages, more: int) -> Pages:
 
 
 @njit(cache=True, nogil=True)
-def note(pages: Pages, given: Uint64Array, places: Int64Array) -> Pages:
+def find_or_add(pages: Pages, given: Uint64Array, places: Int64Array) -> Pages:
     """Find the positions of signatures; those that are new are added. Returns the ledger, maybe longer.
 
     ``pages`` is written. ``given``: ``uint64[n, words]``. ``places``: ``int64[n]``, written.
@@ -154,7 +154,9 @@ def _signatures(
 
 
 @njit(cache=True, nogil=True)
-def _see(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, n: int, pages: Pages) -> Pages:
+def _count_pairs(
+    cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, n: int, pages: Pages
+) -> Pages:
     """Count the signatures of the first ``n`` pairs, and keep the pairs of signatures of which few are kept.
 
     ``cells``: ``int32[rows, columns]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``pages`` is written; returns it,
@@ -162,18 +164,18 @@ def _see(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Arr
     """
     given = np.empty((n, pages.signatures.shape[1]), np.uint64)
     _signatures(cells, how, s_rows, t_rows, n, given)
-    return take(pages, given, np.ones(n, np.int64), s_rows, t_rows)
+    return add_counted(pages, given, np.ones(n, np.int64), s_rows, t_rows)
 
 
 @njit(cache=True, nogil=True)
-def take(pages: Pages, given: Uint64Array, counts: Int64Array, s_rows: Int64Array, t_rows: Int64Array) -> Pages:
+def add_counted(pages: Pages, given: Uint64Array, counts: Int64Array, s_rows: Int64Array, t_rows: Int64Array) -> Pages:
     """Enter signatures that so many pairs have, of which one is given; it is kept where there is capacity.
 
     ``pages`` is written; returns it, maybe longer. ``given``: ``uint64[n, words]``. ``counts``: ``int64[n]``.
     ``s_rows``, ``t_rows``: ``int64[n]``.
     """
     places = np.empty(len(given), np.int64)
-    pages = note(pages, given, places)
+    pages = find_or_add(pages, given, places)
     tally, pairs, held, most = pages.tally, pages.pairs, pages.held, pages.pairs.shape[1]
     for g in range(len(given)):
         k = places[g]
@@ -248,7 +250,7 @@ class Layout(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def meet_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64Array, own: int, most: int) -> Any:
+def compare_all(layout: Layout, how: Comparing, ordered: BoolArray, t_tiles: Int64Array, own: int, most: int) -> Any:
     """Count the signatures of all pairs of the rows of the first ``own`` tiles with those of some tiles; where
     these are among the first, with rows that come later.
 
@@ -374,12 +376,12 @@ def _entries(table: Uint64Array, pairs: Int32Array, used: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def meet_given(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, pages: Pages) -> Pages:
-    """See given pairs. Returns the ledger, maybe longer.
+def compare_listed(cells: Int32Array, how: Comparing, s_rows: Int64Array, t_rows: Int64Array, pages: Pages) -> Pages:
+    """Count the signatures of given pairs. Returns the ledger, maybe longer.
 
     ``cells``: ``int32[rows, columns]``. ``s_rows``, ``t_rows``: ``int64[pairs]``. ``pages`` is written.
     """
     for first in range(0, len(s_rows), BLOCK):
         last = min(first + BLOCK, len(s_rows))
-        pages = _see(cells, how, s_rows[first:last], t_rows[first:last], last - first, pages)
+        pages = _count_pairs(cells, how, s_rows[first:last], t_rows[first:last], last - first, pages)
     return pages

@@ -121,7 +121,7 @@ class CountedDenial:
             some = rows[start : start + AT_ONCE]
             self._reserve(len(some))
             assert self.folded is not None
-            kernels.fold(self._tuples(table, some), some, self.folded, self.how, self._both)
+            kernels.insert_uncounted(self._tuples(table, some), some, self.folded, self.how, self._both)
 
     def _reserve(self, more: int) -> None:
         assert self.folded is not None
@@ -164,18 +164,18 @@ class CountedDenial:
         samples = [np.empty((SAMPLE, 4), np.int64) for _ in range(2)]
         sampled = [np.zeros(1, np.int64) for _ in range(2)]
         how, both = self.how, self._both
-        resolved = int(kernels.leave(self._tuples(table, gone), gone, self.folded, how, both, sampled[0], samples[0]))
+        resolved = int(kernels.delete(self._tuples(table, gone), gone, self.folded, how, both, sampled[0], samples[0]))
         # the partners of rows that went are named now: rows that come may take their place
         resolved_pairs = self._named(table, samples[0][: sampled[0][0]], inserted)
-        new = int(kernels.come(self._tuples(table, came), came, self.folded, how, both, sampled[1], samples[1]))
+        new = int(kernels.insert(self._tuples(table, came), came, self.folded, how, both, sampled[1], samples[1]))
         self.violations += new - resolved
         return Counts(self.violations, new, resolved, self._named(table, samples[1][: sampled[1][0]]), resolved_pairs)
 
     def _recount(self, table: GrowingTable, came: np.ndarray, gone: np.ndarray) -> Counts:
         """Let the engine count all rows, before and after rows came."""
         assert self.folded is not None
-        kernels.unfold(self._tuples(table, gone), gone, self.folded)
-        kernels.fold(self._tuples(table, came), came, self.folded, self.how, self._both)
+        kernels.delete_uncounted(self._tuples(table, gone), gone, self.folded)
+        kernels.insert_uncounted(self._tuples(table, came), came, self.folded, self.how, self._both)
         before = self.violations
         alive = np.asarray(table.alive).copy()
         alive[came] = False
@@ -234,7 +234,7 @@ class CountedDenial:
         rows, deaths = self._saved = tuple(facts["saved"])
         self._fold(table, np.arange(rows, table.rows, dtype=np.int32))
         gone = table.deaths[deaths:]
-        kernels.unfold(self._tuples(table, gone), gone, self.folded)
+        kernels.delete_uncounted(self._tuples(table, gone), gone, self.folded)
 
     def _check(self, table: GrowingTable) -> None:
         """Assert that the count is that of the engine, and that weights are those of the living rows."""

@@ -98,7 +98,7 @@ class EqualityIndex:
         """See each of ``rows`` with all living rows that came before it and agree with it."""
         rows = self.sorted_by_similarity(cells, rows)
         ledger.replace_pages(
-            cells.slots, kernels.meet_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages)
+            cells.slots, kernels.compare_linked(cells.matrix, cells.how, rows, self.following, alive, ledger.pages)
         )
 
     def compare_groups(self, cells: Cells, alive: np.ndarray, ledger: Ledger) -> None:
@@ -107,7 +107,7 @@ class EqualityIndex:
         number, groups = kernels.grouped(self.table, self.following, alive, rows, starts)
         rows, starts = rows[:number], starts[: groups + 1]
         near = Ledger(cells.slots.words, counted=False)
-        near.replace_pages(cells.slots, kernels.meet_groups(cells.matrix[rows], cells.how, starts, near.pages))
+        near.replace_pages(cells.slots, kernels.compare_groups(cells.matrix[rows], cells.how, starts, near.pages))
         ledger.merge(near, rows, cells.slots)
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:
@@ -175,7 +175,7 @@ class TupleIndex:
         kinds = (self.tuples.columns, self.tuples.table, self.tuples.following)
         groups = (self.groups.columns, self.groups.table, self.groups.following)
         ledger.replace_pages(
-            cells.slots, kernels.meet_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages)
+            cells.slots, kernels.compare_kinds(cells.matrix, cells.how, rows, kinds, groups, alive, about, ledger.pages)
         )
 
     def _check(self, cells: Cells, alive: np.ndarray) -> None:

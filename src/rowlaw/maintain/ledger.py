@@ -79,7 +79,7 @@ class Ledger:
     def add(self, signatures: np.ndarray, slots: Slots) -> np.ndarray:
         """The places of signatures; new ones are added, with their mirrors."""
         places = np.empty(len(signatures), np.int64)
-        self.pages = Pages(*kernels.note(self.pages, np.ascontiguousarray(signatures), places))
+        self.pages = Pages(*kernels.find_or_add(self.pages, np.ascontiguousarray(signatures), places))
         self._complete(slots)
         return places
 
@@ -103,7 +103,7 @@ class Ledger:
         while mirrored < len(self):
             fresh = np.ascontiguousarray(self.pages.signatures[mirrored : len(self)])
             places, upto = np.empty(len(fresh), np.int64), len(self)
-            self.pages = Pages(*kernels.note(self.pages, np.ascontiguousarray(slots.reverse(fresh)), places))
+            self.pages = Pages(*kernels.find_or_add(self.pages, np.ascontiguousarray(slots.reverse(fresh)), places))
             capacity = len(self.pages.signatures)
             if len(self.counts) < capacity:
                 self.counts, self.mirror, self._known = (
@@ -129,7 +129,7 @@ class Ledger:
         """See given pairs of rows."""
         s_rows, t_rows = np.ascontiguousarray(s_rows, np.int64), np.ascontiguousarray(t_rows, np.int64)
         self.compared += len(s_rows)
-        self.replace_pages(cells.slots, kernels.meet_given(cells.matrix, cells.how, s_rows, t_rows, self.pages))
+        self.replace_pages(cells.slots, kernels.compare_listed(cells.matrix, cells.how, s_rows, t_rows, self.pages))
 
     def sample(self, cells: Cells, rows: np.ndarray) -> None:
         """See random pairs, then neighbours in sorted orders until a round through all columns shows little for the
@@ -164,7 +164,7 @@ class Ledger:
 
         def work(part: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             some = tiles[part::parts]
-            return kernels.meet_all(layout, cells.how, cells.slots.ordered, some, s_tiles, MAX_COUNTERS)  # type: ignore[no-any-return]
+            return kernels.compare_all(layout, cells.how, cells.slots.ordered, some, s_tiles, MAX_COUNTERS)  # type: ignore[no-any-return]
 
         for signatures, counts, pairs in DriverThreads(parts).map(work, range(parts), "compare the rows of a batch"):
             self._merge(signatures, counts, pairs, cells.slots)
@@ -179,7 +179,9 @@ class Ledger:
     def _merge(self, signatures: np.ndarray, counts: np.ndarray, pairs: np.ndarray, slots: Slots) -> None:
         """Pairs that have been seen elsewhere: how many, and one of each signature."""
         s_rows, t_rows = (np.ascontiguousarray(side, np.int64) for side in pairs.T)
-        self.replace_pages(slots, kernels.take(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows))
+        self.replace_pages(
+            slots, kernels.add_counted(self.pages, np.ascontiguousarray(signatures), counts, s_rows, t_rows)
+        )
 
     def end_batch(self, sign: int) -> np.ndarray:
         """The pairs seen since :meth:`begin_batch` came (1) or went (-1): the places of signatures that appeared or
@@ -233,7 +235,7 @@ class Ledger:
         n = len(signatures)
         made = Ledger(signatures.shape[1], counted=counted)
         made.pages = new_pages(signatures.shape[1], 1 if counted else WITNESSES, max(_FIRST, 2 * n))
-        kernels.note(made.pages, np.ascontiguousarray(signatures), np.empty(n, np.int64))
+        kernels.find_or_add(made.pages, np.ascontiguousarray(signatures), np.empty(n, np.int64))
         made.counts, made.mirror, made._known = (
             _longer(a, len(made.pages.signatures)) for a in (made.counts, made.mirror, made._known)
         )

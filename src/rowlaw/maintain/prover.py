@@ -154,7 +154,7 @@ class Prover:
             index = self.key(1 << other, alive)
             ledger.replace_pages(
                 self.cells.slots,
-                kernels.meet_across(
+                kernels.compare_across(
                     self.cells.matrix,
                     self.cells.how,
                     rows,

@@ -131,8 +131,8 @@ def _table(
     for i, name in enumerate(names):
         mine = columns == i
         dictionary = relation.dictionary(name)
-        for told, codes in ((values, relation.codes(name)[rows[mine]]), (expected, usual[mine])):
-            told[mine] = dictionary.take(pa.array(codes, mask=codes < 0)).cast(pa.string()).to_pylist()
+        for texts, codes in ((values, relation.codes(name)[rows[mine]]), (expected, usual[mine])):
+            texts[mine] = dictionary.take(pa.array(codes, mask=codes < 0)).cast(pa.string()).to_pylist()
     return pa.table(
         {
             "row": relation.row_labels(rows),

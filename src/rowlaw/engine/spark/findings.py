@@ -211,9 +211,9 @@ class SparkFindings:
             return []
         tagged = [self.involved(rule).select(ROW, "pairs", f.lit(rule).alias("rule")) for rule in broken]
         sums = reduce(lambda a, b: a.union(b), tagged).groupBy(ROW)
-        told = sums.agg(f.sum("pairs").alias("pairs"), f.collect_list(f.struct("rule", "pairs")).alias("rules"))
+        totals = sums.agg(f.sum("pairs").alias("pairs"), f.collect_list(f.struct("rule", "pairs")).alias("rules"))
         order = (f.desc("pairs"), f.asc(ROW))
-        top = told.orderBy(*order).limit(limit)
+        top = totals.orderBy(*order).limit(limit)
         safe = [self.view.table.names[c] for c in columns]
         if safe:
             top = self._rows.select(ROW, *safe).join(f.broadcast(top), ROW).orderBy(*order)
