@@ -80,9 +80,12 @@ def main(arguments: list[str] | None = None) -> int:
                     f"  {comparison.title}: {', '.join(c.label for c in (comparison.ours, *comparison.peers))}"
                 )
         return 0
-    return runner.run(
-        list(known) if given.target == ALL else [given.target], options, console, Console(stderr=True), folder
-    )
+    notes = Console(stderr=True)
+    try:
+        return runner.run(list(known) if given.target == ALL else [given.target], options, console, notes, folder)
+    except KeyboardInterrupt:
+        notes.print(f"\nstopped; what the first round has measured is in {folder}")
+        return 130
 
 
 if __name__ == "__main__":
