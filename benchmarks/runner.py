@@ -76,7 +76,7 @@ class Run:
 
     @property
     def measured(self) -> list[tuple[Comparison, list[Record]]]:
-        return [(entry.comparison, entry.records) for entry in self.entries if not entry.problem]
+        return [(entry.comparison, entry.records) for entry in self.entries if entry.records and not entry.problem]
 
     @property
     def seconds(self) -> float:
@@ -117,7 +117,7 @@ def run(names: Sequence[str], options: Options, console: Console, notes: Console
     for one in runs:
         for entry in one.entries:
             entry.round(1, options, notes)
-        _write(one, facts, options, folder)  # what comes later may be broken off
+            _write(one, facts, options, folder)  # what comes later may be broken off
     _repeat([entry for one in runs for entry in one.entries if not entry.problem], end, options, notes)
     if not any(one.entries or one.problem for one in runs):
         notes.print(f"no case of {', '.join(names)} matches {options.only!r}")

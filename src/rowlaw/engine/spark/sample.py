@@ -14,7 +14,8 @@ from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.spark.jobs import job
 
-SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, rows hardly repeat
+SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, those seen twice tell how many there are
+FEW_TWICE = 20  # combinations seen twice below which chance decides: then rows are taken not to repeat
 FRACTION_MARGIN = 1.2  # a sample by share has a random size
 
 
@@ -60,20 +61,23 @@ class TableSample:
         return self.relation.decode(known[first[counts * self.scale > rows]], columns)
 
     def distinct_rows(self, columns: Sequence[str]) -> float:
-        """About how many combinations of values the table has in some columns; all its rows if most of the sample are
-        different.
+        """About how many combinations of values the table has in some columns; all its rows if hardly any is twice
+        in the sample.
 
         Combinations seen once stand for many that were not seen: their count is scaled by the square root of the share
         that was sampled (Charikar, Chaudhuri, Motwani, Narasayya, "Towards Estimation Error Guarantees for Distinct
-        Values", PODS 2000).
+        Values", PODS 2000). Where most are seen once, how often two are alike says more (Chao, "Nonparametric
+        Estimation of the Number of Classes in a Population", Scandinavian Journal of Statistics 11, 1984).
         """
         repeats = np.unique(self._keys(columns, unknown=False), return_counts=True)[1]
         once = int((repeats == 1).sum())
         if self.scale <= 1.0:
             return float(len(repeats))
+        distinct = float(np.sqrt(self.scale) * once + len(repeats) - once)
         if once > SINGLE_SHARE * self.relation.rows:
-            return float(self.table.rows)
-        return float(np.sqrt(self.scale) * once + len(repeats) - once)
+            twice = int((repeats == 2).sum())
+            distinct = max(distinct, len(repeats) + (once**2 / (2 * twice) if twice >= FEW_TWICE else float("inf")))
+        return min(distinct, float(self.table.rows))
 
     def borders(self, columns: Sequence[str], buckets: int) -> pa.Array:
         """Values that cut the columns together into about so many ranges with equally many rows; ascending and
