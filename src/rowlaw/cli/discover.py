@@ -153,5 +153,5 @@ def _instead(rule: Rule, other: Rule) -> str:
 
 def _error(found: Discovery, rule: NamedRule) -> str:
     """What breaks a rule, unless its reason says which rows do: so it is with laws that nearly hold."""
-    alternatives = rule.because is not None and not found.settings.get("error")
-    return f" Broken by {percent(rule.error)} of the pairs." if rule.error and not alternatives else ""
+    explained = rule.because is not None and not found.settings.get("error")
+    return f" Broken by {percent(rule.error)} of the pairs." if rule.error and not explained else ""
