@@ -7,6 +7,7 @@ few buckets.
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,12 @@ SETTINGS = {
     "suppress_health_check": [HealthCheck.function_scoped_fixture],
     "phases": [Phase.explicit, Phase.reuse, Phase.generate],
 }
+
+
+@pytest.fixture(scope="module")
+def session(quick_spark):
+    """The same under the name that the tests of discovery use."""
+    return quick_spark
 
 
 def engine(session, table, nulls, limits):

@@ -51,7 +51,9 @@ class AggregatePlan:
         broken = broken.select(*(broken[name].alias(f"g_{name}") for name in names), "n", "cell")
         on = [expressions.same(rows[name], f.col(f"g_{name}"), view.table.nulls) for name in names]
         other = f.col("n") - (f.col("cell") if shape.differences else f.lit(1))
-        return [rows.join(broken, all_of(on)).select(rows[ROW], (2 * other).cast("bigint").alias(PAIRS))]
+        # without any column, all rows are one group
+        joined = rows.join(broken, all_of(on)) if on else rows.crossJoin(broken)
+        return [joined.select(rows[ROW], (2 * other).cast("bigint").alias(PAIRS))]
 
 
 @dataclass(frozen=True, slots=True)
