@@ -157,3 +157,11 @@ def test_progress_says_which_job_of_how_many_runs(session, monkeypatch):  # noqa
     assert rounds
     assert all([done for done, _ in one] == list(range(one[0][1])) for one in rounds)
     assert told[-1] == (0, 0)
+
+
+def test_two_columns_that_differ_and_none_that_is_equal(session):  # noqa: F811
+    """Taken apart, the rule has a part without any column: all pairs of rows."""
+    table = pa.table({"a": [1, 1, 2, 3, 4], "b": [1, 2, 2, 3, 4]})
+    engine = on_spark(session, table, "unknown", CUT)
+    (pairs,) = engine.counterexamples([parse("not (s.a != t.a and s.b != t.b)")], 3)
+    assert len(pairs) == 3
