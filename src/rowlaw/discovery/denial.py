@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,7 +33,14 @@ from rowlaw.errors import RowlawError
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.sample import SampleOptions, Sampler
 from rowlaw.evidence.slots import Slots
-from rowlaw.evidence.tiles import agreeing_pairs, all_pairs, evidence_of_pairs, evidence_of_violations, fold
+from rowlaw.evidence.tiles import (
+    QUICK_ROWS,
+    agreeing_pairs,
+    all_pairs,
+    evidence_of_pairs,
+    evidence_of_violations,
+    fold,
+)
 from rowlaw.progress import Phase, Progress
 from rowlaw.relation.known import KnownRows
 from rowlaw.relation.pairs import Pairs
@@ -122,12 +129,8 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
         portion = portion[sets_not_vacuous(atoms.slots.slots, atoms.accepted(portion), known)]
         return atoms.denials(portion[~trivial_sets(atoms, portion)] if atoms.weak else portion)
 
-    found.denials, number = deadline.ranking.made(  # type: ignore[assignment]
-        WRITING,
-        sets,
-        written,
-        WRITTEN_AT_ONCE,  # type: ignore[arg-type]
-    )
+    rows_of_sets: Any = sets  # an array is a sequence too
+    found.denials, number = deadline.ranking.made(WRITING, rows_of_sets, written, WRITTEN_AT_ONCE)
     found.sets = sets[:number]
     if not atoms.weak:
         try:
@@ -181,8 +184,10 @@ class _Run:
 
     def begin(self, space: tuple[Predicate, ...]) -> None:
         """Bring compared columns on common scales, and find the distinct rows."""
-        self.atoms = finished(lambda: Atoms.of(self.engine.sample(), space, self.engine.nulls), self.deadline)
-        self.folded = finished(lambda: fold(self.slots), self.deadline)
+        sample = self.engine.sample()
+        quick = sample.rows <= QUICK_ROWS
+        self.atoms = finished(lambda: Atoms.of(sample, space, self.engine.nulls), self.deadline, quick=quick)
+        self.folded = finished(lambda: fold(self.slots), self.deadline, quick=quick)
 
     @property
     def slots(self) -> Slots:

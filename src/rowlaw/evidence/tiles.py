@@ -26,6 +26,7 @@ TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
 WALKED = 8  # pairs that tiles compare while one is walked to
 RANDOM_PAIRS = 20_000  # pairs that stand for all of a large table, for ranking
 TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
+QUICK_ROWS = 8 * TILE  # compared within about 0.1 s: not worth a thread that can be left behind
 
 
 def all_pairs(
@@ -53,13 +54,14 @@ def all_pairs(
     """
     workers = workers or DriverThreads()
     work = Tiles(slots, rows, multiplicity, tile, direct, stop=stop)
-    folded = finished(lambda: work.folded, stop)
+    quick = slots.rows <= QUICK_ROWS
+    folded = finished(lambda: work.folded, stop, quick=quick)
     a, b = np.triu_indices(-(-len(folded.rows) // tile))
     tile_pairs = np.stack((a, b), axis=1).astype(np.int64)
     parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
     # neighbours are alike in cost: deal them out
     tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
-    tallies = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=stop)
+    tallies = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=NEVER if quick else stop)
     stop.check()  # kernels end without an error when they are told to
 
     def merged() -> EvidenceSet:
@@ -71,7 +73,7 @@ def all_pairs(
             counts += [number, number]
         return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
 
-    return finished(merged, stop)
+    return finished(merged, stop, quick=quick)
 
 
 def agreeing_pairs(
