@@ -16,7 +16,7 @@ from rowlaw.kernels import evidence as kernels
 from rowlaw.kernels import sample as sampling
 from rowlaw.kernels.signatures import entries, new_table, signatures_of
 from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
-from rowlaw.relation.pairs import Pairs
+from rowlaw.relation.pairs import Pairs, random_pairs
 from rowlaw.spark.jobs import DriverThreads, Workers, finished
 from rowlaw.stopping import NEVER, Stop
 
@@ -193,8 +193,7 @@ def random_evidence(slots: Slots, few_rows: int, pairs: int = RANDOM_PAIRS, seed
     rows."""
     if slots.rows <= few_rows:
         return all_pairs(slots)
-    s, t = np.random.default_rng(seed).integers(0, slots.rows, (2, pairs))
-    return _both_ways(slots, evidence_of_pairs(slots, s[s != t], t[s != t]))
+    return _both_ways(slots, evidence_of_pairs(slots, *random_pairs(slots.rows, pairs, seed)))
 
 
 def _both_ways(slots: Slots, one_way: np.ndarray) -> EvidenceSet:

@@ -22,6 +22,7 @@ from rowlaw.maintain.chains import ChainIndex
 from rowlaw.maintain.equality import EqualityIndex, TupleIndex
 from rowlaw.maintain.ledger import Ledger
 from rowlaw.maintain.select import Agreement, Order, Plan, Price, Proof, cheapest_keys
+from rowlaw.relation.pairs import random_pairs
 from rowlaw.rules.model import Op
 from rowlaw.rules.outcomes import ANY, EQUAL_BIT
 from rowlaw.spark.jobs import DriverThreads, cores
@@ -272,12 +273,10 @@ class Prover:
     def _across_seconds(self, slot: int, rows: int, alive: np.ndarray) -> float:
         """About what looking at the pairs costs that are equal across two columns, by a sample of random pairs."""
         if slot not in self._across_shares:
-            living, random = np.flatnonzero(alive), np.random.default_rng(0)
-            some = [random.choice(living, SAMPLED if len(living) else 0) for _ in "st"]
-            s, t = (
-                self.cells.matrix[some[0], self.cells.how.left[slot]],
-                self.cells.matrix[some[1], self.cells.how.right[slot]],
-            )
+            living = np.flatnonzero(alive)
+            s_rows, t_rows = random_pairs(len(living), SAMPLED)
+            s = self.cells.matrix[living[s_rows], self.cells.how.left[slot]]
+            t = self.cells.matrix[living[t_rows], self.cells.how.right[slot]]
             comparable = (s >= 0) if self.cells.slots.unknown else np.ones(len(s), bool)
             self._across_shares[slot] = np.count_nonzero((s == t) & comparable) / max(1, len(s))
         pairs = 2 * rows * np.count_nonzero(alive) * self._across_shares[slot]

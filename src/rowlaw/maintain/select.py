@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rowlaw.relation.pairs import random_pairs
 from rowlaw.rules.model import Op
 from rowlaw.rules.outcomes import EQUAL_BIT
 
@@ -47,19 +48,16 @@ class Agreement:
         """From the given rows of the table's labels."""
         if len(rows) < 2:
             return Agreement(np.zeros(1, np.uint64), np.zeros(1), len(rows))
-        random = np.random.default_rng(seed)
-        pairs = min(pairs, 32 * len(rows))
-        s = random.integers(0, len(rows), pairs)
-        t = (s + random.integers(1, len(rows), pairs)) % len(rows)
+        s, t = random_pairs(len(rows), min(pairs, 32 * len(rows)), seed)
         a, b = matrix[rows[s]], matrix[rows[t]]
-        agree = np.zeros(pairs, np.uint64)
+        agree = np.zeros(len(s), np.uint64)
         for c in range(min(64, matrix.shape[1])):
             same = a[:, c] == b[:, c]
             if unknown:
                 same &= a[:, c] >= 0
             agree |= same.astype(np.uint64) << np.uint64(c)
         masks, counts = np.unique(agree, return_counts=True)
-        return Agreement(masks, counts / pairs, len(rows))
+        return Agreement(masks, counts / len(s), len(rows))
 
     def share(self, keys: np.ndarray) -> np.ndarray:
         """The share of pairs that agree on each set of columns. There may be 100,000 keys, and thousands of masks."""

@@ -41,12 +41,16 @@ class Buckets:
     shape: Shape
     scope: Scope = ()
 
+    @property
+    def groups(self) -> int:
+        """The groups of rows that agree on the equalities, of which pairs are asked for."""
+        return max((1, *(len(w.keys) for w in self.scope if isinstance(w, Within) and w.inside)))
+
     @cached_property
     def borders(self) -> list[pa.Array]:
         """For each inequality the borders of its buckets, on one scale for both its columns."""
         k = len(self.shape.inequalities)
-        groups = max((len(w.keys) for w in self.scope if isinstance(w, Within) and w.inside), default=1)
-        cells = self.view.limits.histogram_cells / max(1, groups)
+        cells = self.view.limits.histogram_cells / self.groups
         wanted = 2 * self.view.table.rows / max(1, self.view.task_rows(self.shape.columns))
         buckets = int(max(2, min(self.view.limits.buckets, max(wanted, 16), cells ** (1 / k))))
         return [self.view.sample.borders([operand(p, "s"), operand(p, "t")], buckets) for p in self.shape.inequalities]
@@ -99,7 +103,8 @@ class Buckets:
                 copy = f.struct(*fields, *(vector[i].alias(f"b{i}") for i in range(k)))
                 copies.append(f.when(may_be(table, rows, self.shape, row, self.scope), copy))
         sent = spread(rows, copies, used, [PART, ROLE, KEY, *(f"b{i}" for i in range(k))])
-        tasks = tasks_for(len(copies) * table.rows, self.view.task_rows(used), self.view.slots)
+        meeting = self.groups * sum(len(borders) + 1 for borders in self.borders)
+        tasks = tasks_for(len(copies) * table.rows, self.view.task_rows(used), self.view.slots, meeting)
         return sent.repartition(tasks, KEY).drop(KEY)
 
     def items(self, number: int) -> tuple[Item, ...]:

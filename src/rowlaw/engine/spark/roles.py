@@ -28,10 +28,22 @@ def rows_per_task(table: SparkTable, columns: Sequence[str], limits: SparkLimits
     return max(1, limits.task_bytes // size)
 
 
-def tasks_for(rows: float, per_task: int, slots: int) -> int:
+def tasks_for(rows: float, per_task: int, slots: int, groups: int | None = None) -> int:
     """How many tasks so many rows are dealt out to: enough for the memory of each, and not fewer than can run at
-    once."""
-    return max(1, math.ceil(rows / per_task), min(slots, math.ceil(rows / 1000)))
+    once.
+
+    ``groups``: how many groups of about the same size the rows come in, where these are few. Chance brings them
+    together in tasks, so the average task is left room for three standard deviations: the number of groups ``g`` in a
+    task with room for ``c`` of them satisfies ``g + 3 sqrt(g) = c``.
+
+    >>> tasks_for(100e6, 6_000_000, 2), tasks_for(100e6, 6_000_000, 2, groups=130)
+    (17, 47)
+    """
+    tasks = slots
+    if groups is not None:
+        room = per_task * groups / max(1, rows)
+        tasks = max(tasks, math.ceil(groups / ((math.sqrt(9 + 4 * room) - 3) / 2) ** 2))
+    return max(1, math.ceil(rows / per_task), min(tasks, math.ceil(rows / 1000)))
 
 
 def hashed(values: Sequence[Column]) -> Column:
