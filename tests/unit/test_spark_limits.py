@@ -47,7 +47,7 @@ def test_rows_of_a_task_follow_from_it():
     def of(memory):
         return task_bytes({"spark.master": "yarn", "spark.executor.pyspark.memory": memory}.get, 4)
 
-    assert of("768m") == 128 * MIB
+    assert of("896m") == 128 * MIB
     assert of("100m") == LEAST_TASK_BYTES
     assert of("64g") == MOST_TASK_BYTES
     assert task_bytes({}.get, 4) == UNKNOWN_TASK_BYTES

@@ -18,11 +18,11 @@ from rowlaw.spark.session import machine_memory
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-UNKNOWN_TASK_BYTES = 128 << 20  # Arrow data of a task where the session does not tell its memory: a worker of 768 MiB
-MOST_TASK_BYTES = 256 << 20  # more saves no time, and a worker stays near 1 GiB
+UNKNOWN_TASK_BYTES = 128 << 20  # Arrow data of a task where the session does not tell its memory: a worker of 896 MiB
+MOST_TASK_BYTES = 256 << 20  # more saves no time
 LEAST_TASK_BYTES = 8 << 20
 WORKER_BYTES = 256 << 20  # of a Python worker without rows: the interpreter, NumPy, Arrow, Numba
-TASK_COPIES = 4  # Arrow data, and about three times as much to encode and count it
+TASK_COPIES = 5  # Arrow data, about three times as much to encode and count it, and room for rows that are longer
 # of the machine's memory beside the Java heap that Python workers of a local session may take together
 LOCAL_SHARE = 0.5
 # Spark's defaults of spark.executor.memoryOverheadFactor and its minimum
@@ -78,7 +78,7 @@ def task_bytes(get: Callable[[str], str | None], slots: int) -> int:
 
     >>> settings = {"spark.master": "yarn", "spark.executor.memoryOverhead": "4g", "spark.executor.cores": "4"}
     >>> task_bytes(settings.get, 40) >> 20
-    192
+    153
     """
     memory = worker_memory(get, slots)
     if memory is None:
