@@ -5,6 +5,9 @@ inequalities either differ in the bucket of every compared column: then the buck
 counted from the histogram of bucket vectors. Or they share the bucket of some column: let j be the first such column.
 Rows are partitioned by their bucket of column j, and inside a partition columns before j are compared by bucket,
 strictly, and the others by value. So each pair is counted once, and k inequalities need k passes of linear shuffle.
+
+A value that has very many rows is a bucket of its own. Its rows are not sent where the column is compared by ``<`` or
+``>``: no two of them satisfy that, and no task could hold them.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import pyarrow as pa
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.aggregate import true_of_row
 from rowlaw.engine.spark.roles import KEY, Scope, Within, hashed, may_be, meeting_value, spread, tasks_for
+from rowlaw.engine.spark.sample import Border
 from rowlaw.engine.spark.shape import Shape, operand
 from rowlaw.engine.spark.view import View
 from rowlaw.engine.spark.worker import BOTH, PART, ROLE, Item, S, T
@@ -47,7 +51,7 @@ class Buckets:
         return max((1, *(len(w.keys) for w in self.scope if isinstance(w, Within) and w.inside)))
 
     @cached_property
-    def borders(self) -> list[pa.Array]:
+    def borders(self) -> list[list[Border]]:
         """For each inequality the borders of its buckets, on one scale for both its columns."""
         k = len(self.shape.inequalities)
         cells = self.view.limits.histogram_cells / self.groups
@@ -63,8 +67,19 @@ class Buckets:
         name = operand(p, row)
         table = self.view.table
         key = expressions.order_key(rows[name], table.kinds[name], table.arrow_types[table.own_name(name)])
-        values = self.borders[number].to_pylist()
-        return f.when(rows[name].isNull(), f.lit(0)).otherwise(_search(key, values, 1)).cast("int")
+        return f.when(rows[name].isNull(), f.lit(0)).otherwise(_search(key, self.borders[number], 1)).cast("int")
+
+    def _in_no_pair(self, number: int) -> list[int]:
+        """The buckets of an inequality whose rows all have one value, which the inequality tells from itself."""
+        p = self.shape.inequalities[number]
+        if p.op not in (Op.LT, Op.GT):
+            return []
+        types = [self.view.table.arrow_types[self.view.table.own_name(operand(p, row))] for row in ("s", "t")]
+        return [
+            place + 1  # the bucket that ends there
+            for place, border in enumerate(self.borders[number])
+            if border.after and all(expressions.only_key_of(border.value, arrow_type) for arrow_type in types)
+        ]
 
     @property
     def sides(self) -> list[tuple[int, str]]:
@@ -101,7 +116,10 @@ class Buckets:
                     hashed([group, f.lit(j), vector[j]]).alias(KEY),
                 ]
                 copy = f.struct(*fields, *(vector[i].alias(f"b{i}") for i in range(k)))
-                copies.append(f.when(may_be(table, rows, self.shape, row, self.scope), copy))
+                sent_as = may_be(table, rows, self.shape, row, self.scope)
+                if alone := self._in_no_pair(j):
+                    sent_as = sent_as & ~vector[j].isin(alone)
+                copies.append(f.when(sent_as, copy))
         sent = spread(rows, copies, used, [PART, ROLE, KEY, *(f"b{i}" for i in range(k))])
         meeting = self.groups * sum(len(borders) + 1 for borders in self.borders)
         tasks = tasks_for(len(copies) * table.rows, self.view.task_rows(used), self.view.slots, meeting)
@@ -158,14 +176,16 @@ def _strict(op: Op) -> Op:
     return Op(op & ~Op.EQ)
 
 
-def _search(value: SparkColumn, borders: list[Any], first: int) -> SparkColumn:
-    """The count of borders that are not above a value, plus ``first``: a binary search as nested conditions."""
+def _search(value: SparkColumn, borders: list[Border], first: int) -> SparkColumn:
+    """The count of borders that a value lies behind, plus ``first``: a binary search as nested conditions."""
     from pyspark.sql import functions as f
 
     if not borders:
         return f.lit(first)
     middle = len(borders) // 2
-    return f.when(value < f.lit(borders[middle]), _search(value, borders[:middle], first)).otherwise(
+    border = f.lit(borders[middle].value)
+    before = value <= border if borders[middle].after else value < border
+    return f.when(before, _search(value, borders[:middle], first)).otherwise(
         _search(value, borders[middle + 1 :], first + middle + 1)
     )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 DOUBLE_DIGITS = 15  # decimal digits that a double holds whatever they are
+EXACT_WHOLE = 2.0**53  # below which every whole number is a double of its own
 
 
 def plain(column: Column, arrow_type: pa.DataType) -> Column:
@@ -198,6 +199,19 @@ def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Colum
             return column.cast("string").cast("double")
         case _:
             return column.cast("double")
+
+
+def only_key_of(key: object, arrow_type: pa.DataType) -> bool:
+    """Whether all values of a type that have this key (see :func:`order_key`) are equal.
+
+    >>> only_key_of(2.0, pa.int64()), only_key_of(2.0**60, pa.int64()), only_key_of(0.1, pa.decimal128(38, 20))
+    (True, False, False)
+    """
+    if not isinstance(key, float):
+        return True  # a text
+    if pa.types.is_decimal(arrow_type):
+        return bool(arrow_type.precision <= DOUBLE_DIGITS)
+    return pa.types.is_floating(arrow_type) or abs(key) < EXACT_WHOLE
 
 
 def micros(column: Column, arrow_type: pa.DataType) -> Column:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,13 @@ from rowlaw.spark.jobs import job
 SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, those seen twice tell how many there are
 FEW_TWICE = 20  # combinations seen twice below which chance decides: then rows are taken not to repeat
 FRACTION_MARGIN = 1.2  # a sample by share has a random size
+
+
+class Border(NamedTuple):
+    """Where a range of values ends and the next one begins: before a value, or after it."""
+
+    value: Any
+    after: bool
 
 
 @dataclass(frozen=True)
@@ -79,15 +88,22 @@ class TableSample:
             distinct = max(distinct, len(repeats) + (once**2 / (2 * twice) if twice >= FEW_TWICE else float("inf")))
         return min(distinct, float(self.table.rows))
 
-    def borders(self, columns: Sequence[str], buckets: int) -> pa.Array:
-        """Values that cut the columns together into about so many ranges with equally many rows; ascending and
-        distinct."""
+    def borders(self, columns: Sequence[str], buckets: int) -> list[Border]:
+        """Borders that cut the columns together into about so many ranges with equally many rows, ascending.
+
+        A value that has more rows than such a range is a range of its own, between two borders.
+        """
         values = pa.concat_arrays([self._order_values(name) for name in columns])
         values = values.take(pa.compute.sort_indices(values)).drop_null()
         if not len(values) or buckets < 2:
-            return values.slice(0, 0)
+            return []
         at = np.linspace(0, len(values), buckets + 1)[1:-1].astype(np.int64)
-        return values.take(pa.array(np.minimum(at, len(values) - 1))).unique()
+        marks = Counter(values.take(pa.array(np.minimum(at, len(values) - 1))).to_pylist())
+        return [
+            Border(value, after)
+            for value, times in marks.items()
+            for after in ((False, True) if times > 1 else (False,))
+        ]
 
     def _order_values(self, name: str) -> pa.Array:
         """The values of a column on the scale that buckets are cut on (see ``expressions.order_key``)."""
