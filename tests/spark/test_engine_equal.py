@@ -15,6 +15,7 @@ from rowlaw.engine.answers import Sides
 from rowlaw.engine.spark.engine import SparkEngine
 from rowlaw.engine.spark.limits import SparkLimits
 from rowlaw.engine.spark.table import SparkTable
+from rowlaw.rules import parse
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
 from tests import naive
@@ -122,4 +123,14 @@ def test_part_against_part(quick_spark, data, table, nulls, limits, sides):
     involved = {r["row"]: r["pairs"] for r in findings.rows(["R"]).toArrow().to_pylist()}
     assert involved == Counter(row for pair in expected for row in pair)
     assert_first(findings, expected)
+    opened.close()
+
+
+def test_a_column_that_must_be_equal_and_differ(quick_spark):
+    source = open_source(frame_of(quick_spark, pa.table({"a": [1, 1, 2]})))
+    opened = SparkEngine(SparkTable(source.frame, source.schema, "unknown"), SparkLimits())
+    findings = opened.check([parse("not (s.a = t.a and s.a != t.a)")])
+    assert findings.counts[0].pairs == 0
+    assert findings.rows(["R"]).count() == 0
+    assert findings.violations(0, "R").count() == 0
     opened.close()

@@ -86,7 +86,7 @@ def groups(table: SparkTable, frame: DataFrame, shape: Shape) -> DataFrame:
     if not shape.differences:
         return known.groupBy(*left).agg(f.count(f.lit(1)).alias("n")).where("n > 1").withColumn("cell", f.lit(0))
     right = shape.differences[0].left.name
-    cells = known.groupBy(*left, right).agg(f.count(f.lit(1)).alias("cell"))
+    cells = known.groupBy(*dict.fromkeys((*left, right))).agg(f.count(f.lit(1)).alias("cell"))
     group = Window.partitionBy(*map(f.col, left)) if left else Window.partitionBy(f.lit(0))
     whole = cells.withColumn("n", f.sum("cell").over(group)).withColumn("values", f.count(f.lit(1)).over(group))
     return whole.where("values > 1").drop("values")

@@ -47,7 +47,8 @@ class AggregatePlan:
 
         shape = part.shape
         broken = aggregate.groups(view.table, rows, shape)
-        names = [*shape.same_equal, *(p.left.name for p in shape.differences)]
+        # a column may be among both: no two rows break such a rule
+        names = list(dict.fromkeys((*shape.same_equal, *(p.left.name for p in shape.differences))))
         broken = broken.select(*(broken[name].alias(f"g_{name}") for name in names), "n", "cell")
         on = [expressions.same(rows[name], f.col(f"g_{name}"), view.table.nulls) for name in names]
         other = f.col("n") - (f.col("cell") if shape.differences else f.lit(1))
