@@ -251,7 +251,7 @@ def test_ranking_ends_in_time(options, asked, monkeypatch):
         limit = Deadline(ranking=Counted(looks))
         monkeypatch.setattr(Deadline, "part", lambda self, share: self)
         monkeypatch.setattr(Deadline.made, "__defaults__", (1,))
-        monkeypatch.setattr(denial, "WRITTEN_AT_ONCE", 1)
+        monkeypatch.setattr(denial, "RULES_PER_LOOK", 1)
         found = discovered(relation, limit, **options)
         monkeypatch.undo()
         assert {str(r.rule) for r in found} <= {str(r.rule) for r in whole} or len(options["kinds"]) == 4

@@ -66,7 +66,7 @@ COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts
 ROUNDS = 2
 PORTION_SECONDS = 2.0  # of asking about rules at once, where time is limited
 WRITING = 0.4  # of the time for ranking, for writing sets of atoms as rules
-WRITTEN_AT_ONCE = 1 << 12  # about 20 ms: the clock is read often enough, and arrays are worth their overhead
+RULES_PER_LOOK = 1 << 12  # rules written between two looks at the clock: about 20 ms
 QUICK_RULES = 500  # of which the minimal ones are found in no time
 TRIED = 16  # rules asked about to find out how long an answer takes
 
@@ -129,8 +129,8 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
         portion = portion[sets_not_vacuous(atoms.slots.slots, atoms.accepted(portion), known)]
         return atoms.denials(portion[~trivial_sets(atoms, portion)] if atoms.weak else portion)
 
-    rows_of_sets: Any = sets  # an array is a sequence too
-    found.denials, number = deadline.ranking.made(WRITING, rows_of_sets, written, WRITTEN_AT_ONCE)
+    items: Any = sets  # to a type checker an array is no sequence
+    found.denials, number = deadline.ranking.made(WRITING, items, written, RULES_PER_LOOK)
     found.sets = sets[:number]
     if not atoms.weak:
         try:

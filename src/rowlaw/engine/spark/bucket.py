@@ -69,8 +69,9 @@ class Buckets:
         key = expressions.order_key(rows[name], table.kinds[name], table.arrow_types[table.own_name(name)])
         return f.when(rows[name].isNull(), f.lit(0)).otherwise(_search(key, self.borders[number], 1)).cast("int")
 
-    def _in_no_pair(self, number: int) -> list[int]:
-        """The buckets of an inequality whose rows all have one value, which the inequality tells from itself."""
+    def _without_pairs(self, number: int) -> list[int]:
+        """The buckets of an inequality that hold one value only, if it is ``<`` or ``>``: no two of their rows satisfy
+        it."""
         p = self.shape.inequalities[number]
         if p.op not in (Op.LT, Op.GT):
             return []
@@ -116,10 +117,10 @@ class Buckets:
                     hashed([group, f.lit(j), vector[j]]).alias(KEY),
                 ]
                 copy = f.struct(*fields, *(vector[i].alias(f"b{i}") for i in range(k)))
-                sent_as = may_be(table, rows, self.shape, row, self.scope)
-                if alone := self._in_no_pair(j):
-                    sent_as = sent_as & ~vector[j].isin(alone)
-                copies.append(f.when(sent_as, copy))
+                is_sent = may_be(table, rows, self.shape, row, self.scope)
+                if skipped := self._without_pairs(j):
+                    is_sent = is_sent & ~vector[j].isin(skipped)
+                copies.append(f.when(is_sent, copy))
         sent = spread(rows, copies, used, [PART, ROLE, KEY, *(f"b{i}" for i in range(k))])
         meeting = self.groups * sum(len(borders) + 1 for borders in self.borders)
         tasks = tasks_for(len(copies) * table.rows, self.view.task_rows(used), self.view.slots, meeting)

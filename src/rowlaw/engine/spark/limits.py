@@ -22,7 +22,7 @@ UNKNOWN_TASK_BYTES = 128 << 20  # Arrow data of a task where the session does no
 MOST_TASK_BYTES = 256 << 20  # more saves no time
 LEAST_TASK_BYTES = 8 << 20
 WORKER_BYTES = 256 << 20  # of a Python worker without rows: the interpreter, NumPy, Arrow, Numba
-TASK_COPIES = 5  # Arrow data, about three times as much to encode and count it, and room for rows that are longer
+TASK_COPIES = 5  # Arrow data, about three times as much to encode and count it, and room for a wrong estimate
 # of the machine's memory beside the Java heap that Python workers of a local session may take together
 LOCAL_SHARE = 0.5
 # Spark's defaults of spark.executor.memoryOverheadFactor and its minimum
