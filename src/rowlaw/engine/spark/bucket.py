@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
 
+TASK_BUCKETS = 8  # buckets that a task could hold: chance brings a few of them together, seldom so many
 SAFE_PAIRS = 1 << 62  # sums of products below this fit 64 bits
 
 
@@ -55,7 +56,7 @@ class Buckets:
         """For each inequality the borders of its buckets, on one scale for both its columns."""
         k = len(self.shape.inequalities)
         cells = self.view.limits.histogram_cells / self.groups
-        wanted = 2 * self.view.table.rows / max(1, self.view.task_rows(self.shape.columns))
+        wanted = TASK_BUCKETS * self.view.table.rows / max(1, self.view.task_rows(self.shape.columns))
         buckets = int(max(2, min(self.view.limits.buckets, max(wanted, 16), cells ** (1 / k))))
         return [self.view.sample.borders([operand(p, "s"), operand(p, "t")], buckets) for p in self.shape.inequalities]
 
@@ -121,9 +122,10 @@ class Buckets:
                 if skipped := self._without_pairs(j):
                     is_sent = is_sent & ~vector[j].isin(skipped)
                 copies.append(f.when(is_sent, copy))
-        sent = spread(rows, copies, used, [PART, ROLE, KEY, *(f"b{i}" for i in range(k))])
+        places = [PART, ROLE, *(f"b{i}" for i in range(k))]
+        sent = spread(rows, copies, used, [*places, KEY])
         meeting = self.groups * sum(len(borders) + 1 for borders in self.borders)
-        tasks = tasks_for(len(copies) * table.rows, self.view.task_rows(used), self.view.slots, meeting)
+        tasks = tasks_for(len(copies) * table.rows, self.view.task_rows((*used, *places)), self.view.slots, meeting)
         return sent.repartition(tasks, KEY).drop(KEY)
 
     def items(self, number: int) -> tuple[Item, ...]:

@@ -22,7 +22,7 @@ from rowlaw.engine.spark.involved import rows_involved
 from rowlaw.engine.spark.looking import AskTask, LookTask, MeetTask, pair_schema
 from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.removing import Removing
-from rowlaw.engine.spark.roles import KEY, hashed, tasks_for
+from rowlaw.engine.spark.roles import KEY, hashed
 from rowlaw.engine.spark.rows_to_learn import sampled_rows
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.single import single_rows
@@ -199,7 +199,7 @@ class SparkDiscoveryEngine(SparkEngine):
         view = View(self.table, self._columns, self.limits)
         known = self.table.known(self.table.plain, [root])
         sent = known.select(hashed([known[root]]).alias(KEY), *(known[c] for c in dict.fromkeys((root, *columns))))
-        return sent.repartition(tasks_for(self.rows, view.task_rows(columns), view.slots), KEY).drop(KEY)
+        return sent.repartition(view.tasks(self.rows, columns, [[root]]), KEY).drop(KEY)
 
     def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Pairs that violate each item, none only if it holds."""

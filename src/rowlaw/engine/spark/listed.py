@@ -105,7 +105,8 @@ def _meeting(
     if blocks == 1 and keys and all(p.same_column for p in keys) and not view.scope:
         known = table.known(rows, [p.left.name for p in keys])
         sent = known.select(hashed([known[p.left.name] for p in keys]).alias(KEY), *(known[c] for c in used))
-        return sent.repartition(tasks_for(table.rows, view.task_rows(used), view.slots), KEY).drop(KEY), denial
+        tasks = view.tasks(table.rows, used, [[p.left.name for p in keys]])
+        return sent.repartition(tasks, KEY).drop(KEY), denial
     # a task may have several pairs of blocks: rows of different ones must not meet
     within = Denial((*denial.predicates, *(between_rows(name, Op.EQ) for name in BLOCKS)))
     return _in_blocks(view, rows, shape, blocks, used), within

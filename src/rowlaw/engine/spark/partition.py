@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rowlaw.engine.spark import aggregate, costs
 from rowlaw.engine.spark.plan import AnyPart, Counted, Job
-from rowlaw.engine.spark.roles import KEY, Scope, hashed, in_roles, tasks_for
+from rowlaw.engine.spark.roles import KEY, Scope, hashed, in_roles
 from rowlaw.engine.spark.shape import Shape, operand
 from rowlaw.engine.spark.table import ROW
 from rowlaw.engine.spark.view import View
-from rowlaw.engine.spark.worker import COUNT_SCHEMA, CountTask, Item, RowsTask
+from rowlaw.engine.spark.worker import COUNT_SCHEMA, ROLE, CountTask, Item, RowsTask
 from rowlaw.rules.model import Predicate
 
 if TYPE_CHECKING:
@@ -144,16 +144,15 @@ class Partitioning:
         used = tuple(dict.fromkeys((*self.used, *extra)))
         if self.columns is None:
             (shape,) = self.shapes
-            sent, copies = in_roles(view.table, rows, shape, self.scope, used), 2
+            sent = in_roles(view.table, rows, shape, self.scope, used)
+            tasks = view.tasks(2 * view.table.rows, (*used, ROLE), meeting_columns(shape.equal))
         else:
             known = view.table.known(rows, (*self.columns, *(self.shapes[0].s_known if len(self.shapes) == 1 else ())))
             for within in self.scope:  # made of columns that are equal in both rows, so both rows are within it or none
                 known = known.where(within.condition(view.table, known, "s"))
-            sent, copies = (
-                known.select(hashed([known[c] for c in self.columns]).alias(KEY), *(known[c] for c in used)),
-                1,
-            )
-        return sent.repartition(tasks_for(copies * view.table.rows, view.task_rows(used), view.slots), KEY).drop(KEY)
+            sent = known.select(hashed([known[c] for c in self.columns]).alias(KEY), *(known[c] for c in used))
+            tasks = view.tasks(view.table.rows, used, [self.columns])
+        return sent.repartition(tasks, KEY).drop(KEY)
 
 
 def key_predicates(shape: Shape) -> tuple[Predicate, ...]:
@@ -162,10 +161,14 @@ def key_predicates(shape: Shape) -> tuple[Predicate, ...]:
     return tuple(p for p in shape.equal if p.same_column) or shape.equal
 
 
+def meeting_columns(equal: Sequence[Predicate]) -> list[tuple[str, ...]]:
+    """For each role the columns whose values bring rows together by some equalities."""
+    return [tuple(operand(p, row) for p in equal) for row in ("s", "t")]
+
+
 def heavy_keys(view: View, shape: Shape) -> tuple[int, ...]:
     """The keys of a shape that have too many rows for a task."""
-    predicates = key_predicates(shape)
-    sides = [tuple(operand(p, row) for p in predicates) for row in ("s", "t")]
+    sides = meeting_columns(key_predicates(shape))
     types = view.table.arrow_types
     alike = all(types[view.table.own_name(a)] == types[view.table.own_name(b)] for a, b in zip(*sides, strict=True))
     return view.heavy(list(dict.fromkeys(sides)), shape.columns) if alike else ()

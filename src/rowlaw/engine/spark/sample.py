@@ -69,6 +69,12 @@ class TableSample:
         _, first, counts = np.unique(keys[known], return_index=True, return_counts=True)
         return self.relation.decode(known[first[counts * self.scale > rows]], columns)
 
+    def largest_group(self, columns: Sequence[str], below: float) -> float:
+        """About how many rows the largest group with equal values has, of those that have at most ``below``."""
+        keys = self._keys(columns)
+        sizes = np.unique(keys[keys >= 0], return_counts=True)[1] * self.scale
+        return float(max(sizes[sizes <= below], default=self.scale))
+
     def distinct_rows(self, columns: Sequence[str]) -> float:
         """About how many combinations of values the table has in some columns; all its rows if hardly any is twice
         in the sample.

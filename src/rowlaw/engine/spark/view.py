@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Any
 
 from rowlaw.engine.answers import EVERY_PAIR, Sides
 from rowlaw.engine.spark.limits import SparkLimits
-from rowlaw.engine.spark.roles import OfSides, Scope, hashed, rows_per_task
+from rowlaw.engine.spark.roles import OfSides, Scope, hashed, rows_per_task, tasks_for
 from rowlaw.engine.spark.sample import TableSample
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.spark.jobs import SparkTasks, frame_of, job
@@ -42,6 +43,15 @@ class View:
     def task_rows(self, columns: Sequence[str]) -> int:
         """Rows of some columns that one task takes."""
         return rows_per_task(self.table, columns, self.limits)
+
+    def tasks(self, rows: float, columns: Sequence[str], keys: Sequence[Sequence[str]]) -> int:
+        """How many tasks so many rows of some columns are dealt out to by the values of ``keys``, each a list of
+        columns."""
+        most = self.task_rows(columns)
+        if rows <= most:
+            return tasks_for(rows, most, self.slots)
+        group = sum(self.sample.largest_group(names, most) for names in keys)
+        return tasks_for(rows, most, self.slots, math.ceil(rows / max(1.0, group)))
 
     def heavy(self, operands: Sequence[Sequence[str]], columns: Sequence[str]) -> tuple[int, ...]:
         """Keys that have too many rows for one task: each of ``operands`` is a list of columns whose values make a
