@@ -108,9 +108,12 @@ class Buckets:
         k = len(self.shape.inequalities)
         used = tuple(dict.fromkeys((*self.shape.columns, *extra)))
         copies = []
+        # columns of their own, or Spark would search the borders again wherever a bucket is named
+        buckets = {f"{row} bucket {i}": self.bucket(rows, i, row) for _, row in self.sides for i in range(k)}
+        rows = rows.withColumns(buckets)
         for role, row in self.sides:
             group = hashed([meeting_value(table, rows, p, row) for p in self.shape.equal])
-            vector = [self.bucket(rows, i, row) for i in range(k)]
+            vector = [rows[f"{row} bucket {i}"] for i in range(k)]
             for j in range(k):
                 fields = [
                     f.lit(j).alias(PART),
