@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from rowlaw.engine.against import here, there
+from rowlaw.engine.against import here, new_pairs, there
 from rowlaw.engine.against.findings import AgainstFindings, Names, NamesHere, NamesOnSpark, NewRows
+from rowlaw.engine.against.new_pairs import NewPairs, count_new_pairs
 from rowlaw.engine.against.new_table import NewTable, id_column
 from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, Sides
 from rowlaw.engine.choose import Choice, EngineName
@@ -47,6 +48,8 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+CONFLICTING = "old rows that could conflict with new ones"
+FEW_OLD_ROWS = 100_000  # old rows that are brought here at once; before more are, their violations are counted there
 HOW = (
     "old rows that could break the rule together with a new row are found in one scan of the old table; "
     "then both are counted together"
@@ -111,23 +114,27 @@ class AgainstEngine:
         return self.new.source.skipped
 
     def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002
-        both = self._both(rules, done=done)
-        findings = both.findings(rules)
+        brought, counted = self._counted_first(rules, done)
+
+        @cache
+        def both() -> Both:
+            return brought if brought is not None else self._both(rules)
 
         def removal(rule: int, involved: object, limit: int | None) -> Removal:
-            if isinstance(both.engine, LocalEngine):
-                return _fewest(both.engine, both.names, rules[rule], limit)
+            engine, names = both().engine, both().names
+            if isinstance(engine, LocalEngine):
+                return _fewest(engine, names, rules[rule], limit)
             ids = [r[0] for r in involved.orderBy("row").collect()]  # type: ignore[attr-defined]
-            return Removal(
-                len(ids), exact=False, first=tuple(row_names(both.names.of(np.array(ids[:limit], np.int64))))
-            )
+            return Removal(len(ids), exact=False, first=tuple(row_names(names.of(np.array(ids[:limit], np.int64)))))
 
         new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
-        return AgainstFindings(findings, both.names, new, self.close)
+        return AgainstFindings(lambda: (both().findings(rules, done), both().names), new, counted, self.close)
 
     def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002
-        both = self._both(rules, stop=stop)
-        findings = both.findings(rules)
+        brought, counted = self._counted_first(rules, stop=stop)
+        if counted is not None:
+            return counted.pairs
+        findings = (brought or self._both(rules, stop=stop)).findings(rules)
         counts = [count.pairs for count in findings.counts]
         findings.close()
         return counts
@@ -182,17 +189,45 @@ class AgainstEngine:
             names = self.new.ids(kept.rows) if row_id else pa.array(kept.positions)
             return self._here(kept.rows, names)
         session = self._any_session()
-        old, new = self._old_on_spark, self.new.on_spark(session)
-        denials = [denial for rule in rules for denial in rule.denials]
-        old_rows = there.conflicting(old, new, self.new.rows, denials, groups=groups, numbered=named and not row_id)
-        with described(session, "old rows that could conflict with new ones", done, stop=stop):
+        old_rows = self._conflicting(rules, groups=groups, numbered=named and not row_id)
+        with described(session, CONFLICTING, done, stop=stop):
             if self.asked == "local" or (self.asked == "auto" and self.new.fits):
-                limit = self._most_rows
-                rows = old_rows.frame if self.asked == "local" else old_rows.frame.limit(limit + 1)
-                held = rows.toArrow()
-                if self.asked == "local" or held.num_rows <= limit:
-                    return self._here(*self._named(held, old_rows if named else None))
+                limit = None if self.asked == "local" else self._most_rows
+                both = self._brought(old_rows, limit, named=named)
+                if both is not None:
+                    return both
             return self._there(old_rows, session, named=named)
+
+    def _counted_first(
+        self, rules: Sequence[Rule], done: Done | None = None, stop: Stop = NEVER
+    ) -> tuple[Both | None, NewPairs | None]:
+        """Both tables here, if few old rows matter, or the counts alone; neither where both have to be on Spark."""
+        scanned_here = self.choice.name == "local" and isinstance(self.old, FileSource)
+        if scanned_here or self.asked == "local" or not self.new.fits or self.new.rows > new_pairs.MOST_NEW_ROWS:
+            return None, None
+        session = self._any_session()
+        if self.asked == "auto":
+            old_rows = self._conflicting(rules, numbered=not self.new.row_id)
+            with described(session, CONFLICTING, done, stop=stop):
+                both = self._brought(old_rows, min(self._most_rows, FEW_OLD_ROWS))
+            if both is not None:
+                return both, None
+        with described(session, "count violations with new rows", done, stop=stop):
+            counted = count_new_pairs(self._old_on_spark, self.new.on_spark(session), self.new.held, rules)
+        return None, counted
+
+    def _conflicting(self, rules: Sequence[Rule], *, groups: bool = False, numbered: bool) -> there.OldRows:
+        """The old rows that could break a rule together with a new row."""
+        denials = [denial for rule in rules for denial in rule.denials]
+        new = self.new.on_spark(self._any_session())
+        return there.conflicting(self._old_on_spark, new, self.new.rows, denials, groups=groups, numbered=numbered)
+
+    def _brought(self, old_rows: there.OldRows, limit: int | None, *, named: bool = True) -> Both | None:
+        """Both tables in this process; None if there are more old rows than ``limit``."""
+        held = (old_rows.frame if limit is None else old_rows.frame.limit(limit + 1)).toArrow()
+        if limit is not None and held.num_rows > limit:
+            return None
+        return self._here(*self._named(held, old_rows if named else None))
 
     def _named(self, held: pa.Table, found: there.OldRows | None) -> tuple[pa.Table, pa.Array]:
         """Rows that Spark found, with the names and types of their columns, and what they are called; None where that

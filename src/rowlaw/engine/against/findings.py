@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.engine.against.new_pairs import NewPairs
 from rowlaw.engine.answers import NEW_ROWS, Count, Removal, WorstRow
 from rowlaw.engine.local.parts import LocalParts
 from rowlaw.engine.spark.parts import SparkParts
@@ -94,12 +95,25 @@ class NewRows:
 class AgainstFindings:
     """The violations that involve at least one new row."""
 
-    inner: LocalParts | SparkParts
-    names: Names
+    find: Callable[[], tuple[LocalParts | SparkParts, Names]] = field(repr=False)
     new: NewRows
+    counted: NewPairs | None = None  # where counting did not need the old rows here
     close_also: Callable[[], None] = field(repr=False, default=lambda: None)
 
     told_apart = True
+
+    @cached_property
+    def _found(self) -> tuple[LocalParts | SparkParts, Names]:
+        return self.find()
+
+    @property
+    def inner(self) -> LocalParts | SparkParts:
+        """The violations by the positions of rows, found when they are first asked for."""
+        return self._found[0]
+
+    @property
+    def names(self) -> Names:
+        return self._found[1]
 
     @cached_property
     def counts(self) -> tuple[Count, ...]:
@@ -108,11 +122,7 @@ class AgainstFindings:
     @property
     def _pairs(self) -> list[int]:
         """The violations of each rule."""
-        return (
-            [count.pairs for count in self.inner.counts]
-            if isinstance(self.inner, LocalParts)
-            else [c.pairs for c in self.inner.counts]
-        )
+        return self.counted.pairs if self.counted is not None else [count.pairs for count in self.inner.counts]
 
     @property
     def rows_involved(self) -> int:
@@ -120,6 +130,8 @@ class AgainstFindings:
 
     def _new_rows(self, rules: Sequence[int]) -> int:
         """Count of the new rows that take part in violations of some rules."""
+        if self.counted is not None:
+            return int(np.count_nonzero(self.counted.involved[list(rules)].any(axis=0)))
         if isinstance(self.inner, LocalParts):
             rows = np.concatenate([np.zeros(0, np.int32), *(self.inner.found[rule].rows for rule in rules)])
             return len(sorted_distinct(rows[rows >= self.names.old_rows]))
@@ -220,7 +232,7 @@ class AgainstFindings:
         return [replace(row, row=label) for row, label in zip(new, labels, strict=True)]
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
-        if not self.inner.counts[rule].pairs:
+        if not self._pairs[rule]:
             return Removal(0, exact=True, first=())
         involved = None if isinstance(self.inner, LocalParts) else self._new_on_spark([rule])
         return self.new.removal(rule, involved, limit)
@@ -229,5 +241,6 @@ class AgainstFindings:
         return self.new.suspects(rules, limit)
 
     def close(self) -> None:
-        self.inner.close()
+        if "_found" in self.__dict__:
+            self.inner.close()
         self.close_also()

@@ -9,7 +9,7 @@ small one.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import reduce
@@ -23,13 +23,15 @@ from rowlaw.engine.against.conflicts import Bound, Conflict, conflicts, key_of, 
 from rowlaw.engine.spark.aggregate import true_of_row
 from rowlaw.engine.spark.expressions import all_known
 from rowlaw.engine.spark.table import NUMBER, PARTITION_SHIFT, SparkTable
-from rowlaw.rules.model import Denial
+from rowlaw.engine.spark.worker import WEIGHT
+from rowlaw.rules.model import Denial, Rule
 from rowlaw.spark.jobs import described, frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 FEW_LITERALS = 4  # boxes without a key that are written into the query
+RULES = "rules"  # the column that says, bit by bit, which rules a row could break
 ROWS_HERE = 1_000_000  # new rows whose boxes are made by the driver; of more, Spark makes one box for each key
 
 
@@ -83,17 +85,58 @@ def conflicting(
     else:
         rows = old.numbered.select(*old._plain_columns(old.numbered), NUMBER)
     wanted = [_only_keys(c) if groups else c for c in conflicts(old, [old.safe(denial) for denial in denials])]
-    wanted = list(dict.fromkeys(wanted))
-    outer = rows.alias("old")
-    tests = [
-        _Test(old, conflict, some, i) for i, (conflict, some) in enumerate(_with_boxes(old, new, new_rows, wanted))
-    ]
-    tests = [test for test in tests if test.possible]
+    tests = _tests(old, new, new_rows, list(dict.fromkeys(wanted)))
     if not tests:
         return OldRows(rows.limit(0), old, stable)
-    keyed = outer.select("*", *(column for test in tests for column in test.meeting())).alias("old")
-    kept = keyed.where(reduce(lambda a, b: a | b, [test.condition() for test in tests]))
+    kept = _with_keys(rows, tests.values()).where(_any([test.condition() for test in tests.values()]))
     return OldRows(kept.select(*old.names.values(), NUMBER), old, stable)
+
+
+def folded(old: SparkTable, new: SparkTable, new_rows: int, rules: Sequence[Rule]) -> DataFrame | None:
+    """The rows of the old table that could break each rule (over own names) together with a new row; equal ones are
+    one row with a weight.
+
+    Bit i of the column ``rules`` says that a row could break rule i. A column is null in rows that could break no rule
+    about it, so that few distinct rows are left. None if no old row can break any rule.
+    """
+    from pyspark.sql import functions as f
+
+    asked = [conflicts(old, [old.safe(denial) for denial in rule.denials]) for rule in rules]
+    tests = _tests(old, new, new_rows, list(dict.fromkeys(c for some in asked for c in some)))
+    if not tests:
+        return None
+    tested = _with_keys(old.plain, tests.values()).select(
+        *old.names.values(), *(test.condition().alias(f"test{test.number}") for test in tests.values())
+    )
+    breaks = [_any([f.col(f"test{tests[c].number}") for c in some if c in tests]) for some in asked]
+    users: dict[str, list[Column]] = {}
+    for rule, condition in zip(rules, breaks, strict=True):
+        for name in rule.columns:
+            users.setdefault(old.names[name], []).append(condition)
+    if not users:  # no rule compares any column
+        users[next(iter(old.names.values()))] = breaks
+    bits = reduce(lambda a, b: a + b, [f.when(c, 1 << i).otherwise(0).cast("bigint") for i, c in enumerate(breaks)])
+    masked = [f.when(_any(conditions), f.col(name)).alias(name) for name, conditions in users.items()]
+    equal = tested.select(*masked, bits.alias(RULES)).groupBy(*users, RULES)
+    return equal.agg(f.count(f.lit(1)).alias(WEIGHT)).where(f.col(RULES) != 0)
+
+
+def _tests(old: SparkTable, new: SparkTable, new_rows: int, wanted: Sequence[Conflict]) -> dict[Conflict, _Test]:
+    """A test of old rows for each conflict that some new row takes part in."""
+    boxed = _with_boxes(old, new, new_rows, wanted)
+    tests = {conflict: _Test(old, conflict, some, i) for i, (conflict, some) in enumerate(boxed)}
+    return {conflict: test for conflict, test in tests.items() if test.possible}
+
+
+def _with_keys(rows: DataFrame, tests: Iterable[_Test]) -> DataFrame:
+    """Old rows with what brings them to the boxes of each test."""
+    return rows.alias("old").select("*", *(column for test in tests for column in test.meeting())).alias("old")
+
+
+def _any(conditions: Sequence[Column]) -> Column:
+    from pyspark.sql import functions as f
+
+    return reduce(lambda a, b: a | b, conditions, f.lit(False))
 
 
 def _only_keys(conflict: Conflict) -> Conflict:

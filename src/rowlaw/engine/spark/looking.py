@@ -123,7 +123,7 @@ class MeetTask:
     def __call__(self, batches: Batches) -> Batches:
         settle()
         left = {item.number: self.limit for item, _ in self.items}
-        for rows in _large(batches):
+        for rows in in_chunks(batches):
             for item, given in self.items:
                 if left[item.number] <= 0:
                     continue
@@ -144,8 +144,8 @@ class MeetTask:
         return pairs[~same.astype(bool)]
 
 
-def _large(batches: Batches) -> Iterator[pa.Table]:
-    """Batches put together, so that each is worth a look."""
+def in_chunks(batches: Batches) -> Iterator[pa.Table]:
+    """Join batches into tables that are worth a look and small enough to hold."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
