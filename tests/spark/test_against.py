@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import rowlaw
-from rowlaw.engine.against import there
+from rowlaw.engine.against import engine as against
+from rowlaw.engine.against import new_pairs, there
 from rowlaw.engine.against.open import open_against
 from rowlaw.engine.against.refuse import refused
 from rowlaw.engine.spark.limits import SparkLimits
@@ -46,6 +47,25 @@ def test_counts_after_a_scan_by_spark(quick_spark, data, table, nulls):
         len(naive.violations_against(rule, new.values, old.values, nulls)) for rule in chosen
     ]
     engine.close()
+
+
+@settings(max_examples=12, **SETTINGS)
+@given(
+    data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), engine=st.sampled_from(["auto", "spark"])
+)
+def test_counts_where_the_old_rows_are(quick_spark, monkeypatch, data, table, nulls, engine):
+    monkeypatch.setattr(against, "FEW_OLD_ROWS", 0)
+    monkeypatch.setattr(new_pairs, "RULES_AT_ONCE", 2)
+    new, old = split(data, table)
+    chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
+    opened_engine = opened(quick_spark, new, old, chosen, nulls, engine)
+    findings = opened_engine.check(chosen)
+    expected = [naive.violations_against(rule, new.values, old.values, nulls) for rule in chosen]
+    assert [count.pairs for count in findings.counts] == [len(pairs) for pairs in expected]
+    involved = [{row for pair in pairs for where, row in pair if where == "new"} for pairs in expected]
+    assert [count.rows for count in findings.counts] == [len(rows) for rows in involved]
+    assert findings.rows_involved == len(set().union(*involved))
+    opened_engine.close()
 
 
 @settings(max_examples=8, **SETTINGS)
