@@ -108,12 +108,10 @@ def atoms_for(engine: DiscoveryEngine, rules: Sequence[Rule]) -> Atoms:
     exchanged."""
     operands: dict[tuple[Column, Operand], bool] = {}
     types = {c.name: c.type for c in engine.statistics.columns}
-    for rule in rules:
-        for denial in rule.denials:
-            for p in denial.predicates:
-                for q in (p, p.exchanged):
-                    known = operands.get((q.left, q.right), False)
-                    operands[q.left, q.right] = known or q.op.is_inequality or types[q.left.name] in ORDERED_TYPES
+    for p in dict.fromkeys(p for rule in rules for denial in rule.denials for p in denial.predicates):
+        for q in (p, p.exchanged):
+            known = operands.get((q.left, q.right), False)
+            operands[q.left, q.right] = known or q.op.is_inequality or types[q.left.name] in ORDERED_TYPES
     space = (
         Predicate(left, op, right)
         for (left, right), ordered in operands.items()
