@@ -4,6 +4,7 @@ writing."""
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 import weakref
@@ -42,6 +43,7 @@ class Deadline(Stop):
         self.moment = moment
         self.stopped = False
         self.cause = ""  # why work was cut short, if it was not for time
+        self.most = sys.maxsize  # rules of a search to list, however much time there is
         self.interrupted = False  # by Ctrl-C
         self._ranking = ranking
         self._parts: weakref.WeakSet[Deadline] = weakref.WeakSet()
@@ -100,12 +102,20 @@ class Deadline(Stop):
     def part(self, share: float) -> Deadline:
         """Return a deadline of its own, for a piece of work that is to take no more than a share of the time left."""
         part = Deadline(time.monotonic() + share * self.left) if self.moment < math.inf or self.stopped else Deadline()
+        part.most = self.most
         self._parts.add(part)
         return part
 
     def limited(self, rules: int) -> int:
-        """Of so many rules found, how many there is still time to list."""
-        return min(rules, LATE_RULES) if self.stopped else rules
+        """Of so many rules found, how many to list: those that there is still time for."""
+        return min(rules, self.most, LATE_RULES if self.stopped else rules)
+
+    def left_out(self, listed: int, found: int) -> str:
+        """Say that not all rules found are listed; nothing if they are."""
+        if listed == found:
+            return ""
+        late = "time was up: " if listed < min(found, self.most) else ""
+        return f"; {late}only the shortest {listed:,} of {found:,} rules found are listed"
 
     def made(
         self, share: float, items: Sequence[T], make: Callable[[Sequence[T]], Iterable[R]], portion: int = 256

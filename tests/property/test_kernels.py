@@ -303,12 +303,19 @@ def test_dependence(data):
     assert not counts.any()
 
 
-@given(st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=4), st.lists(st.integers(0, 15), max_size=4))
-def test_errors(listed, rules):
+@given(
+    st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=4),
+    st.lists(st.integers(0, 15), max_size=4),
+    st.lists(st.integers(1, 3), min_size=20, max_size=20),
+)
+def test_errors(listed, rules, often):
+    """``often`` says how often each edge given occurs."""
     edges = np.array([e for error in listed for e in error], np.uint64).reshape(-1, 1)
     starts = np.concatenate(([0], np.cumsum([len(error) for error in listed], dtype=int)))
     kept, counts, ends = np.empty_like(edges), np.empty(len(edges), I32), np.empty(len(listed), I64)
-    number = power.distinct_edges(edges, starts, kept, counts, ends)
+    number = power.distinct_edges(edges, np.array(often[: len(edges)], I32), starts, kept, counts, ends)
+    again = iter(often)
+    listed = [[edge for edge in error for _ in range(next(again))] for error in listed]
     for e, error in enumerate(listed):
         begin = ends[e - 1] if e else 0
         assert dict(zip(kept[begin : ends[e], 0].tolist(), counts[begin : ends[e]].tolist(), strict=True)) == {

@@ -264,6 +264,21 @@ def test_a_default_run_has_a_budget_and_others_have_none(monkeypatch):
     assert not rowlaw.discover(TABLE, kinds=["key"], progress=False).partial
 
 
+def test_a_default_run_lists_no_more_rules_than_its_budget_has(monkeypatch):
+    every = rowlaw.discover(TABLE, all=True, progress=False)
+    whole = rowlaw.discover(TABLE, progress=False)
+    monkeypatch.setattr(budget, "RULES", 2)
+    found = rowlaw.discover(TABLE, progress=False)
+    assert found.partial
+    assert "only the shortest 2 of" in found.why
+    assert "time was up" not in found.why
+    assert "or 2 rules; --all" in found.why
+    assert 0 < found.total < whole.total
+    assert set(rowlaw.check(TABLE, found).counts.values()) <= {0, *(r.tolerate for r in found if r.tolerate)}
+    assert {r.rule for r in rowlaw.discover(TABLE, all=True, progress=False)} == {r.rule for r in every}
+    assert rowlaw.discover(TABLE, kinds=["dc"], progress=False).total > 2
+
+
 def test_keys_are_found_where_there_is_no_time_for_functional_dependencies(monkeypatch):
     module = importlib.import_module("rowlaw.discovery.discover")
     whole = module.discover_dependencies

@@ -28,6 +28,7 @@ class Chance:
     def __init__(self, engine: DiscoveryEngine, view: View, stop: Stop) -> None:
         self._engine, self._view, self._stop = engine, view, stop
         self._pairs = float(engine.rows) * max(0, engine.rows - 1)
+        self._whole = view.total >= self._pairs  # of a small table the sample has all pairs
         self._known: dict[Rule, float] = {}
 
     def expected(self, rules: Sequence[Rule]) -> list[float]:
@@ -64,8 +65,8 @@ class Chance:
             hits = np.logical_and.reduce([self._view.holds(p) for p in denial.predicates])
             seen = float(self._view.counts[hits].sum())
             counts[denial] = seen / self._view.total * self._pairs
-            if seen < SEEN and sum(p.op.is_inequality for p in denial.predicates) <= 1:
+            if not self._whole and seen < SEEN and sum(p.op.is_inequality for p in denial.predicates) <= 1:
                 rare.append(denial)
-        for denial, pairs in zip(rare, self._engine.counts(rare, stop=self._stop), strict=True):
-            counts[denial] = float(pairs)
+        if rare:
+            counts.update(zip(rare, map(float, self._engine.counts(rare, stop=self._stop)), strict=True))
         return counts

@@ -140,7 +140,7 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
             number = min(number, QUICK_RULES)
     if number < total:
         found.partial = True
-        found.why += f"; time was up: only the shortest {number:,} of {total:,} rules found are listed"
+        found.why += deadline.left_out(number, total)
 
 
 @dataclass

@@ -85,8 +85,9 @@ def discover(
         (order compatibilities), ``dc`` (denial constraints). By default all of them, and ``dc`` alone if ``predicates``
         are given. One kind alone gives all its minimal rules. Of several, each law is listed once, under its most
         specific kind, and not at all if others in the list imply it. A run for several kinds stops at a budget of some
-        seconds, unless ``all`` or a ``time_limit`` is given; ``partial`` and ``why`` say so. Without ``kinds`` the list
-        also has keys and functional dependencies that nearly hold: their ``error`` is not 0.
+        seconds and of 10,000 rules of a search, unless ``all`` or a ``time_limit`` is given; ``partial`` and ``why``
+        say so. Without ``kinds`` the list also has keys and functional dependencies that nearly hold: their ``error``
+        is not 0.
     error
         How much may break a rule; 0: nothing. For denial constraints it is the share of ordered pairs of rows that do
         (g1); for the other kinds the smallest share of rows without which the rule holds (g3).

@@ -159,7 +159,11 @@ def greedy(
         return float((float(credit[index] @ weights) + fixed[index]) * priors[index])
 
     # a gain only falls while rules are chosen: one that is still the largest when it is computed again is the largest
-    waiting = [(not preferred[r], -gain(r), r) for r in range(len(rules))]
+    gains_before = (credit @ weights + fixed) * priors  # exact: all weights are 1
+    waiting = [
+        (not later, -value, r)
+        for r, (later, value) in enumerate(zip(preferred.tolist(), gains_before.tolist(), strict=True))
+    ]
     heapq.heapify(waiting)
     chosen: list[int] = []
     gains: list[float] = []
@@ -172,4 +176,4 @@ def greedy(
         chosen.append(index)
         gains.append(value)
         weights *= 1 - (1 - AGAIN) * credit[index]
-    return chosen, gains, np.array([gain(r) for r in range(len(rules))])
+    return chosen, gains, (credit @ weights + fixed) * priors

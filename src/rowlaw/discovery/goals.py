@@ -180,12 +180,7 @@ class Goals:
             shortest = np.argsort(np.concatenate(sizes), kind="stable")[: self.deadline.limited(total)]
             minimal = [minimal[i] for i in shortest.tolist()]
         laws, number = ranking.made(WRITING, minimal, self._written)
-        return (
-            laws,
-            ""
-            if number == total
-            else f"; time was up: only the shortest {number:,} of {total:,} rules found are listed",
-        )
+        return laws, self.deadline.left_out(number, total)
 
     def _written(self, found: Sequence[tuple[Target, np.ndarray]]) -> list[Dependency]:
         columns = unpack(np.array([sets for _, sets in found], np.uint64))

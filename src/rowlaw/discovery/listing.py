@@ -32,7 +32,7 @@ from rowlaw.stopping import Stopped
 
 COUNTED = 16  # rules whose violations are counted at once, where time is limited
 BREAKING = 3  # rows that are named of those that break a law which nearly holds
-EXPLAINED = 200  # rules that come with a reason and with their support; more are not read
+EXPLAINED = 100  # rules that come with a reason and with their support; more are not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,8 @@ class Listing:
         dependencies = self.dependencies.rules if self.dependencies else []
         limited = self.deadline.limited(len(dependencies))
         if self.dependencies and limited < len(dependencies):
-            self.dependencies.why += f"; listed are the shortest {limited:,} of {len(dependencies):,} rules found"
+            self.dependencies.why += self.deadline.left_out(limited, len(dependencies))
+            self.dependencies.partial = True
         until = self.deadline.ranking
         if limited < len(dependencies) or until.moment < math.inf:
             dependencies = sorted(dependencies, key=lambda rule: len(rule.columns))[:limited]

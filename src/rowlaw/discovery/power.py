@@ -31,14 +31,16 @@ class Power:
     inserted: np.ndarray
 
     @cached_property
-    def _by_column(self) -> dict[str, np.ndarray]:
+    def _by_column(self) -> dict[str, list[float]]:
+        """For each column the share of its wrong values that each rule catches."""
         names = np.array(self.columns, object)
-        return {name: np.flatnonzero((names == name) & ~self.inserted) for name in dict.fromkeys(self.columns)}
+        replaced = {name: (names == name) & ~self.inserted for name in dict.fromkeys(self.columns)}
+        return {name: self.caught[:, errors].mean(axis=1).tolist() for name, errors in replaced.items() if errors.any()}
 
     def share(self, rule: int, column: str) -> float:
         """The share of the wrong values in a column that a rule catches."""
-        errors = self._by_column.get(column)
-        return float(self.caught[rule, errors].mean()) if errors is not None and len(errors) else 0.0
+        shares = self._by_column.get(column)
+        return 0.0 if shares is None else shares[rule]
 
     def share_inserted(self, rule: int) -> float:
         """The share of the rows inserted again that a rule catches."""
@@ -108,12 +110,10 @@ def atoms_for(engine: DiscoveryEngine, rules: Sequence[Rule]) -> Atoms:
     exchanged."""
     operands: dict[tuple[Column, Operand], bool] = {}
     types = {c.name: c.type for c in engine.statistics.columns}
-    for rule in rules:
-        for denial in rule.denials:
-            for p in denial.predicates:
-                for q in (p, p.exchanged):
-                    known = operands.get((q.left, q.right), False)
-                    operands[q.left, q.right] = known or q.op.is_inequality or types[q.left.name] in ORDERED_TYPES
+    for p in dict.fromkeys(p for rule in rules for denial in rule.denials for p in denial.predicates):
+        for q in (p, p.exchanged):
+            known = operands.get((q.left, q.right), False)
+            operands[q.left, q.right] = known or q.op.is_inequality or types[q.left.name] in ORDERED_TYPES
     space = (
         Predicate(left, op, right)
         for (left, right), ordered in operands.items()

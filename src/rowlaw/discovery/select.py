@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -102,17 +102,17 @@ class _Selection:
     ) -> None:
         self.engine, self.inexact, self.seed, self.effort, self.deadline = engine, inexact, seed, effort, deadline
         self.nearly: Mapping[Rule, Nearly] = {n.rule: n for n in nearly}
-        self.rules = [*rules, *self.nearly]
+        self.rules, self.exact_count = [*rules, *self.nearly], len(rules)
         self.prior = Prior(engine, rules)
         # priors of the shortest rules of each kind; the others come after them in order of length
         lengths = np.array(
             [len(r.predicates) if isinstance(r, Denial) else len(r.columns) for r in self.rules], np.float64
         )
         self.priors = LONG / (1 + lengths)
-        left = {kind: CLOSER * number for kind, number in CANDIDATES.items()}
+        left = {kind: round(CLOSER * effort * number) for kind, number in CANDIDATES.items()}
         for i in np.argsort(lengths, kind="stable").tolist():
             kind = self.rules[i].kind
-            if left[kind] > 0 or self.rules[i] in self.nearly:
+            if left[kind] > 0 or i >= self.exact_count:
                 left[kind] -= 1
                 self.priors[i] = self._prior(self.rules[i])
 
@@ -163,7 +163,7 @@ class _Selection:
         candidates = []
         for i in by_prior:
             kind = self.rules[i].kind
-            if left[kind] > 0 or self.rules[i] in self.nearly:
+            if left[kind] > 0 or i >= self.exact_count:
                 left[kind] -= 1
                 candidates.append(i)
         return candidates
@@ -173,17 +173,19 @@ class _Selection:
         # a null on the way breaks a chain of dependencies: rows that agree on its left side need not agree on its right
         # side
         known = {c.name for c in self.engine.statistics.columns if not c.nulls or self.engine.nulls == "equal"}
-        short = (rule for rule in self.rules if len(rule.columns) <= CLOSED and rule not in self.nearly)
-        closures = Closures.of(rule for rule in short if known.issuperset(rule.columns))
+        dependencies = (r for r in self.rules[: self.exact_count] if isinstance(r, FunctionalDependency))
+        short = (r for r in dependencies if len(r.columns) <= CLOSED)
+        closures = Closures.of(r for r in short if known.issuperset(r.columns))
         alternative, restates = fold([self.rules[i] for i in candidates], closures)
         heads: list[int] = []
         alternatives: dict[int, list[int]] = {}
         restated: dict[int, list[int]] = {}
         extended = Counter[Rule]()
-        place = {self.rules[i]: i for i in candidates}
+        place = {self.rules[i]: i for i in candidates if i >= self.exact_count}
+        shorter_of = _Shorter(place)
         for n, i in enumerate(candidates):
             other, more = alternative[n], restates[n]
-            shorter = next((rule for rule in self.nearly if rule in place and _longer(self.rules[i], rule)), None)
+            shorter = shorter_of(self.rules[i])
             if other is not None:
                 alternatives.setdefault(candidates[other], []).append(i)
             elif more is not None:
@@ -257,14 +259,20 @@ class _Selection:
         return tuple(shares[:2])
 
 
-def _longer(rule: Rule, nearly: Rule) -> bool:
-    """Whether a rule is one that nearly holds with further columns or comparisons: these only excuse a few rows."""
-    if isinstance(rule, Key) and isinstance(nearly, Key):
-        return set(rule.columns) > set(nearly.columns)
-    if isinstance(rule, FunctionalDependency) and isinstance(nearly, FunctionalDependency):
-        return rule.right == nearly.right and set(rule.left) > set(nearly.left)
-    return (
-        rule.kind in ("od", "dc")
-        and set(rule.columns) >= set(nearly.columns)
-        and implies(nearly.denials[0], rule.denials[0])
-    )
+class _Shorter:
+    """Rules that nearly hold, by what they are rules about."""
+
+    def __init__(self, nearly: Iterable[Rule]) -> None:
+        self._nearly = [(rule, frozenset(rule.columns), rule.denials[0]) for rule in nearly]
+
+    def __call__(self, rule: Rule) -> Rule | None:
+        """The first that a rule is with further columns or comparisons: these only excuse a few rows."""
+        columns = frozenset(rule.columns)
+        for nearly, of_nearly, denial in self._nearly:
+            if rule.kind == nearly.kind:
+                same = not isinstance(rule, FunctionalDependency) or rule.right == nearly.columns[-1]
+                if same and columns > of_nearly:
+                    return nearly
+            elif rule.kind in ("od", "dc") and columns >= of_nearly and implies(denial, rule.denials[0]):
+                return nearly
+        return None

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
+from typing import NamedTuple
 
 from rowlaw.deadline import Deadline
 from rowlaw.rules.implication import implies
-from rowlaw.rules.model import Denial, FunctionalDependency, Key, Op, OrderCompatible, Rule
+from rowlaw.rules.model import Denial, FunctionalDependency, Key, Op, OrderCompatible, Predicate, Rule
 
 COMPARED = 0.4  # of the time left for ranking, for finding what follows from others
 PORTION = 16  # laws between two looks at the clock
 _STRICT = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
 
 Dependency = Key | FunctionalDependency | OrderCompatible
+_Case = tuple[str, Op]  # a column and how two rows compare in it
 
 
 def most_specific(denial: Denial) -> Rule:
@@ -43,6 +45,18 @@ def most_specific(denial: Denial) -> Rule:
     return denial
 
 
+class _Agreement(NamedTuple):
+    """What follows for two rows that agree on some columns.
+
+    ``keys``: by which there are no such rows. ``determined``: further columns in which they agree. ``ordered``: two
+    columns that run in one direction or, where ``True``, in opposite ones.
+    """
+
+    keys: set[Key]
+    determined: set[str]
+    ordered: set[tuple[str, str, bool]]
+
+
 class Implied:
     """Whether a denial constraint follows from some keys, functional dependencies and order compatibilities.
 
@@ -55,41 +69,70 @@ class Implied:
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._keys: set[frozenset[str]] = set()
-        self._determined: dict[str, set[frozenset[str]]] = {}
-        self._ordered: dict[tuple[str, str, bool], set[frozenset[str]]] = {}
+        self._of_columns: dict[frozenset[str], _Agreement] = {}
+        self._known: dict[frozenset[str], _Agreement] = {}
+        self._cases: dict[Predicate, tuple[_Case, ...]] = {}
         for rule in rules:
             if isinstance(rule, Key):
-                self._keys.add(frozenset(rule.columns))
+                self._of(rule.columns).keys.add(rule)
             elif isinstance(rule, FunctionalDependency):
-                self._determined.setdefault(rule.right, set()).add(frozenset(rule.left))
+                self._of(rule.left).determined.add(rule.right)
             elif isinstance(rule, OrderCompatible):
-                self._ordered.setdefault((rule.left, rule.right, rule.descending), set()).add(frozenset(rule.context))
+                self._of(rule.context).ordered.add((rule.left, rule.right, rule.descending))
+
+    def _of(self, columns: Iterable[str]) -> _Agreement:
+        return self._of_columns.setdefault(frozenset(columns), _Agreement(set(), set(), set()))
+
+    def identified(self, columns: Iterable[str]) -> bool:
+        """Whether no two rows agree on some columns."""
+        return bool(self._agreement(frozenset(columns)).keys)
 
     def __contains__(self, denial: Denial) -> bool:
-        return denial.arity == 2 and all(self._denies(case) for case in _strict_cases(denial))
-
-    def _denies(self, case: dict[str, Op]) -> bool:
-        """Whether no two rows can compare so, column by column."""
-        equal = sorted(name for name, op in case.items() if op == Op.EQ)
-        other = sorted(name for name, op in case.items() if op != Op.EQ)
-        wanted = [left_sides for name in other if (left_sides := self._determined.get(name))]
-        for a, b in combinations(other, 2):
-            if left_sides := self._ordered.get((a, b, case[a] == case[b])):
-                wanted.append(left_sides)
-        if self._keys:
-            wanted.append(self._keys)
-        if not wanted:
+        compared = [cases for p in denial.predicates if (cases := self._cases.get(p) or self._strict(p))]
+        if len(compared) < len(denial.predicates) and denial.arity != 2:
             return False
-        parts = (frozenset(part) for size in range(len(equal) + 1) for part in combinations(equal, size))
-        return any(part in some for part in parts for some in wanted)
+        return all(map(self._denies, product(*compared)))
 
+    def _strict(self, predicate: Predicate) -> tuple[_Case, ...]:
+        """The ways in which two rows can satisfy a comparison of one column, each with ``<``, ``=`` or ``>``; none of
+        other comparisons."""
+        if not predicate.same_column:
+            return ()
+        name, op = predicate.left.name, predicate.op
+        cases = self._cases[predicate] = tuple((name, strict) for strict in _STRICT.get(op, (op,)))
+        return cases
 
-def _strict_cases(denial: Denial) -> Iterator[dict[str, Op]]:
-    """The ways in which two rows can satisfy the comparisons of one column, each with ``<``, ``=`` or ``>``."""
-    compared = [p for p in denial.predicates if p.same_column]
-    for ops in product(*(_STRICT.get(p.op, (p.op,)) for p in compared)):
-        yield {p.left.name: op for p, op in zip(compared, ops, strict=True)}
+    def _denies(self, case: Sequence[_Case]) -> bool:
+        """Whether no two rows can compare so, column by column."""
+        agreement = self._agreement(frozenset(name for name, op in case if op == Op.EQ))
+        if agreement.keys:
+            return True
+        other = {name: op for name, op in case if op != Op.EQ}
+        if not agreement.determined.isdisjoint(other):
+            return True
+        return bool(agreement.ordered) and any(
+            (a, b, other[a] == other[b]) in agreement.ordered for a, b in combinations(sorted(other), 2)
+        )
+
+    def _agreement(self, columns: frozenset[str]) -> _Agreement:
+        """What the rules say of rows that agree on all of some columns."""
+        known = self._known.get(columns)
+        if known is None:
+            known = self._known[columns] = _Agreement(set(), set(), set())
+            for part in self._parts(columns):
+                some = self._of_columns[part]
+                known.keys.update(some.keys)
+                known.determined.update(some.determined)
+                known.ordered.update(some.ordered)
+        return known
+
+    def _parts(self, columns: frozenset[str]) -> Iterator[frozenset[str]]:
+        """The sets of columns among the given ones of which a rule speaks."""
+        if len(self._of_columns) < 1 << len(columns):
+            yield from (part for part in self._of_columns if part <= columns)
+            return
+        for size in range(len(columns) + 1):
+            yield from filter(self._of_columns.__contains__, map(frozenset, combinations(columns, size)))
 
 
 def listed(dependencies: Sequence[Dependency], denials: Sequence[Denial], *, exact: bool) -> list[Rule]:
@@ -108,7 +151,7 @@ def listed_until(
     keys = Implied(rule for rule in dependencies if isinstance(rule, Key))
 
     def not_keys(some: Sequence[Dependency]) -> list[Rule]:
-        return [rule for rule in some if isinstance(rule, Key) or rule.denials[0] not in keys]
+        return [rule for rule in some if isinstance(rule, Key) or not keys.identified(_agreed(rule))]
 
     kept, number = limit.made(COMPARED, dependencies, not_keys, PORTION)
     known = Implied(kept)
@@ -118,6 +161,11 @@ def listed_until(
 
     others, more = limit.made(COMPARED, denials, not_known, PORTION)
     return kept + others, number == len(dependencies) and more == len(denials)
+
+
+def _agreed(rule: FunctionalDependency | OrderCompatible) -> tuple[str, ...]:
+    """The columns in which the rows agree of which a rule speaks."""
+    return rule.left if isinstance(rule, FunctionalDependency) else rule.context
 
 
 def follows_from_one(denial: Denial, rules: Iterable[Rule]) -> bool:

@@ -75,7 +75,10 @@ class Errors:
     def _small(self) -> tuple[Relation, list[np.ndarray], np.ndarray]:
         """A relation of the unchanged rows and the changed ones; in it, the positions of partners and of the rows
         before the change."""
-        rows = sorted_distinct(np.concatenate([self.rows, *self.partners]))
+        used = np.zeros(self.relation.rows, bool)
+        for some in (self.rows, *self.partners):
+            used[some] = True
+        rows = np.flatnonzero(used)
         made = changed_rows(self.relation, rows, self.rows, self.columns, self.codes)
         return made, [np.searchsorted(rows, some) for some in self.partners], np.searchsorted(rows, self.rows)
 
@@ -94,15 +97,22 @@ class Errors:
             sizes = np.array([len(rows) for rows in listed], np.int64)
             s = np.repeat((own if before else changed)[some.start : some.stop], sizes)
             signatures = evidence_of_pairs(over, s, np.concatenate([*listed, np.zeros(0, np.int64)]))
+            once = np.ones(len(signatures), np.int32)
+            signatures, often, upto = _distinct(signatures, once, np.cumsum(sizes))
             both = np.stack((edges_of(signatures), edges_of(slots.reverse(signatures))), axis=1)
-            flat = both.reshape(-1, both.shape[2])
-            kept, often, upto = np.empty_like(flat), np.empty(len(flat), np.int32), np.empty(len(some), np.int64)
-            number = kernels.distinct_edges(flat, np.concatenate(([0], 2 * np.cumsum(sizes))), kept, often, upto)
-            edges.append(kept[:number].copy())
-            counts.append(often[:number].copy())
+            kept, often, upto = _distinct(both.reshape(-1, both.shape[2]), np.repeat(often, 2), 2 * upto)
+            edges.append(kept)
+            counts.append(often)
             ends.append(upto + total)
-            total += number
+            total += len(kept)
         return Edges(np.concatenate(edges), np.concatenate(counts), np.concatenate(ends))
+
+
+def _distinct(lines: np.ndarray, often: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the distinct lines of each error, how often each occurs, and where those of each error end."""
+    kept, counts, upto = np.empty_like(lines), np.empty(len(lines), np.int32), np.empty(len(ends), np.int64)
+    number = kernels.distinct_edges(lines, often, np.concatenate(([0], ends)), kept, counts, upto)
+    return kept[:number].copy(), counts[:number].copy(), upto
 
 
 def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int = 0, stop: Stop = NEVER) -> Errors:
@@ -164,7 +174,7 @@ def _partners(
     """Return the unchanged rows to compare each error with."""
     if relation.rows <= ALL_ROWS:
         return [np.arange(relation.rows)] * len(rows)
-    some = np.sort(random.choice(scanned, min(RANDOM_ROWS, len(scanned)), replace=False))
+    some = random.choice(len(scanned), min(RANDOM_ROWS, len(scanned)), replace=False)
     matrix = np.ascontiguousarray(relation.matrix[:, scanned])
     weights = np.array([_rarity(column) for column in matrix], np.float32)
     changed = np.ascontiguousarray(relation.matrix[:, rows])
@@ -174,8 +184,10 @@ def _partners(
     for i in range(len(rows)):
         stop.check()
         kernels.likeness(matrix, np.ascontiguousarray(changed[:, i]), weights, likeness)
-        alike = scanned[np.argpartition(likeness, len(likeness) - ALIKE_ROWS)[-ALIKE_ROWS:]]
-        partners.append(np.union1d(some, alike))
+        partner = np.zeros(len(scanned), bool)
+        partner[some] = True
+        partner[np.argpartition(likeness, len(likeness) - ALIKE_ROWS)[-ALIKE_ROWS:]] = True
+        partners.append(scanned[partner])
     return partners
 
 

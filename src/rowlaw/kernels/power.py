@@ -29,13 +29,19 @@ def likeness(codes: Int32Array, row: Int32Array, weights: Float32Array, out: Flo
 
 @njit(cache=True, nogil=True)
 def distinct_edges(
-    edges: Uint64Array, starts: Int64Array, kept: Uint64Array, counts: Int32Array, ends: Int64Array
+    edges: Uint64Array,
+    often: Int32Array,
+    starts: Int64Array,
+    kept: Uint64Array,
+    counts: Int32Array,
+    ends: Int64Array,
 ) -> int:
-    """Keep each distinct edge of each error once, and count the edges kept.
+    """Keep each distinct edge (or signature) of each error once, and count the edges kept.
 
     ``edges``: ``uint64[edges, words]``, those of error ``e`` from ``starts[e]`` to ``starts[e + 1]``
-    (``int64[errors + 1]``). Written: ``kept`` (``uint64[edges, words]``), ``counts`` (``int32[edges]``: how often
-    each occurs) and ``ends`` (``int64[errors]``: where the kept edges of each error end).
+    (``int64[errors + 1]``). ``often``: ``int32[edges]``, how often each given edge occurs. Written: ``kept``
+    (``uint64[edges, words]``), ``counts`` (``int32[edges]``: how often each kept one occurs) and ``ends``
+    (``int64[errors]``: where the kept edges of each error end).
     """
     words = edges.shape[1]
     longest = 0
@@ -63,7 +69,7 @@ def distinct_edges(
                     filled += 1
                     for w in range(words):
                         kept[total, w] = edges[i, w]
-                    counts[total] = 1
+                    counts[total] = often[i]
                     total += 1
                     break
                 same = True
@@ -72,7 +78,7 @@ def distinct_edges(
                         same = False
                         break
                 if same:
-                    counts[at] += 1
+                    counts[at] += often[i]
                     break
                 place = (place + 1) & (capacity - 1)
         for i in range(filled):

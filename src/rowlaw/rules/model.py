@@ -169,6 +169,7 @@ class Denial:
 
     predicates: tuple[Predicate, ...]
     _shown: tuple[Predicate, ...] = field(init=False, repr=False, compare=False)
+    _hash: int | None = field(init=False, repr=False, compare=False)  # None until it is asked for
     kind: ClassVar[Kind] = "dc"
 
     def __post_init__(self) -> None:
@@ -192,6 +193,16 @@ class Denial:
             )
         object.__setattr__(self, "predicates", tuple(sorted(merged, key=predicate_key)))
         object.__setattr__(self, "_shown", ())
+        object.__setattr__(self, "_hash", None)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(self.predicates))
+        return self._hash  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Hashes of text differ from process to process: they are not sent along."""
+        return _read, (self.predicates, self._shown)
 
     def __str__(self) -> str:
         return f"not ({' and '.join(map(str, self.shown))})"
@@ -229,6 +240,7 @@ class Denial:
         denial = object.__new__(Denial)
         object.__setattr__(denial, "predicates", predicates)
         object.__setattr__(denial, "_shown", ())
+        object.__setattr__(denial, "_hash", None)
         return denial
 
     @property
@@ -249,6 +261,13 @@ class Denial:
     def exchanged(self) -> Denial:
         """The same law with ``s`` and ``t`` exchanged."""
         return Denial(tuple(p.exchanged for p in self.predicates))
+
+
+def _read(predicates: tuple[Predicate, ...], shown: tuple[Predicate, ...]) -> Denial:
+    """A denial constraint that another process wrote."""
+    denial = Denial.canonical(predicates)
+    object.__setattr__(denial, "_shown", shown)
+    return denial
 
 
 def between_rows(name: str, op: Op) -> Predicate:

@@ -56,31 +56,38 @@ class NamedRule:
 
     def __post_init__(self) -> None:
         # printable: an id must fit in one line of a file, a report and a terminal
-        good = isinstance(self.id, str) and 0 < len(self.id) <= MAX_ID and self.id.isprintable()
-        self._demand(good, "id", f"must be 1 to {MAX_ID} printable characters")
-        self._demand(isinstance(self.rule, Rule), "rule", "must be a rule, or its text")
-        self._demand(self.severity in ("error", "warn"), "severity", "must be 'error' or 'warn'")
-        self._demand(isinstance(self.selected, bool), "selected", "must be true or false")
-        self._demand(self.because is None or isinstance(self.because, str), "because", "must be text")
-        for name, demand in (
-            ("tolerate", "a share from 0 to 1"),
-            ("error", "a share from 0 to 1"),
-            ("score", "a finite number"),
-        ):
-            value = getattr(self, name)
-            if value is None and name != "tolerate":
-                continue
-            number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-            self._demand(number and (name == "score" or 0 <= value <= 1), name, f"must be {demand}")
-            object.__setattr__(self, name, float(value))  # NumPy's floats print their type
-        if self.support is not None:
-            whole = hasattr(self.support, "__index__") and not isinstance(self.support, bool) and self.support >= 0
-            self._demand(whole, "support", "must be a whole number, 0 or more")
+        if not (isinstance(self.id, str) and 0 < len(self.id) <= MAX_ID and self.id.isprintable()):
+            raise self._refused("id", f"must be 1 to {MAX_ID} printable characters")
+        if not isinstance(self.rule, Rule):
+            raise self._refused("rule", "must be a rule, or its text")
+        if self.severity not in ("error", "warn"):
+            raise self._refused("severity", "must be 'error' or 'warn'")
+        if not isinstance(self.selected, bool):
+            raise self._refused("selected", "must be true or false")
+        if not (self.because is None or isinstance(self.because, str)):
+            raise self._refused("because", "must be text")
+        self._number("tolerate", self.tolerate, "a share from 0 to 1", 0.0, 1.0)
+        if self.error is not None:
+            self._number("error", self.error, "a share from 0 to 1", 0.0, 1.0)
+        if self.score is not None:
+            self._number("score", self.score, "a finite number", -math.inf, math.inf)
+        if self.support is not None and type(self.support) is not int:
+            if not hasattr(self.support, "__index__") or isinstance(self.support, bool):
+                raise self._refused("support", "must be a whole number, 0 or more")
             object.__setattr__(self, "support", operator.index(self.support))
+        if self.support is not None and self.support < 0:
+            raise self._refused("support", "must be a whole number, 0 or more")
 
-    def _demand(self, good: bool, name: str, problem: str) -> None:
-        if not good:
-            raise RowlawError("BAD_RULE", id=self.id, field=name, problem=f"{problem}, not {getattr(self, name)!r}")
+    def _number(self, name: str, value: float, demand: str, low: float, high: float) -> None:
+        """Check a number; those of other types than ``float`` are converted, as NumPy's floats print their type."""
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not (number and low <= value <= high):
+            raise self._refused(name, f"must be {demand}")
+        if type(value) is not float:
+            object.__setattr__(self, name, float(value))
+
+    def _refused(self, name: str, problem: str) -> RowlawError:
+        return RowlawError("BAD_RULE", id=self.id, field=name, problem=f"{problem}, not {getattr(self, name)!r}")
 
     @property
     def kind(self) -> Kind:
