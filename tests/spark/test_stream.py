@@ -11,6 +11,8 @@ import rowlaw
 from rowlaw.maintain import Laws
 from tests.rediscovery import Rediscovery
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 SCHEMA = "id long, zip string, city string"
 NOW = {"availableNow": True}
 
