@@ -23,8 +23,8 @@ from rowlaw.storage import arrays as steps
 from rowlaw.streams import deciding, tables
 from rowlaw.streams.guard import HistoryGuard
 from tests import naive
+from tests.sessions import QUICK
 from tests.spark.test_stream import NOW, finished, write
-from tests.torture.spark import QUICK
 
 pytestmark = pytest.mark.usefixtures("quick_spark")
 

@@ -32,6 +32,7 @@ from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
 from rowlaw.spark.session import session
 from tests import naive
+from tests.sessions import QUICK
 from tests.strategies import Table, to_arrow
 from tests.torture import cases
 from tests.torture.outcome import Outcome
@@ -48,16 +49,6 @@ WHICH = "which table"
 THREADS = 3
 WORST = 10  # failures after which no further case begins
 TINY = SparkLimits(task_bytes=120, buckets=3)
-QUICK = {
-    # tens of thousands of small queries, each of which would be compiled
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-    # the line of Python that each column comes from is for error messages
-    "spark.sql.dataFrameQueryContext.enabled": "false",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-}
 
 
 def random_rules(table: Table, chance: random.Random) -> list[Rule]:
