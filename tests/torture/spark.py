@@ -108,7 +108,7 @@ def stack(tables: list[Table]) -> pa.Table:
 def _of_stack(
     spark: Any, number: int, tables: list[Table], nulls: Nulls, rules: list[Rule], limits: SparkLimits
 ) -> list[str]:
-    """Tables below each other: each rule's violations in all of them, and of some stacks the rows and pairs of the first
+    """Tables below each other: each rule's violations in all of them, and of some stacks rows and pairs of the first
     rules."""
     denials = [denial for rule in rules for denial in rule.denials]
     stacked = [within(denial) for denial in denials]
