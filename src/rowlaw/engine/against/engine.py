@@ -110,7 +110,7 @@ class AgainstEngine:
     def skipped(self) -> Mapping[str, RowlawError]:
         return self.new.source.skipped
 
-    def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002
+    def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002 - a parameter of every engine
         both = self._both(rules, done=done)
         findings = both.findings(rules)
 
@@ -125,7 +125,7 @@ class AgainstEngine:
         new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
         return AgainstFindings(findings, both.names, new, self.close)
 
-    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002
+    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002 - a parameter of every engine
         both = self._both(rules, stop=stop)
         findings = both.findings(rules)
         counts = [count.pairs for count in findings.counts]
@@ -135,7 +135,7 @@ class AgainstEngine:
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
         return self.new.some_rows(limit, columns)
 
-    def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:  # noqa: ARG002
+    def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:  # noqa: ARG002 - a parameter of every engine
         measured = self.counts([rule])[0] if analyze else None
         seconds = costs.JOB + self.old_rows * costs.SCAN_ROW
         listing = ListPlan(("the rows that were kept are compared",), seconds, costs.LIST_PAIR)
