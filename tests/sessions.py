@@ -12,7 +12,6 @@ QUICK = {
     "spark.sql.shuffle.partitions": "2",
     # the line of Python that each column comes from is for error messages
     "spark.sql.dataFrameQueryContext.enabled": "false",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 
