@@ -62,10 +62,10 @@ def test_part_against_part(quick_spark, data, table, nulls, limits, sides):
         assert Listing.of(opened, table.columns, nulls).problems([rule], [rule], Sides(*sides)) == []
 
 
-@pytest.mark.parametrize(("limits", "sides"), [(TINY, ("new", "all")), (FOLDED, ("old", "new"))])
-def test_parts_of_a_stack(quick_spark, limits, sides):
+@pytest.mark.parametrize(("seed", "limits", "sides"), [(4, TINY, ("new", "all")), (7, FOLDED, ("old", "new"))])
+def test_parts_of_a_stack(quick_spark, seed, limits, sides):
     """Thirty tables below each other, some rows of each of them new."""
-    chance = random.Random(str(sides))
+    chance = random.Random(seed)
     first = cases.random_table(chance)
     held = [first, *(cases.random_table(chance, like=first) for _ in range(29))]
     denials = [denial for rule in random_rules(first, chance) for denial in rule.denials][:4]

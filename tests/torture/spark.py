@@ -42,7 +42,7 @@ CASE_SECONDS = 0.2  # at most, on average: more is a machine that is too busy
 RULES = 4  # of a case, at most
 PREDICATES = 12  # that the rules of a case are made of
 LISTED = 20  # one case of so many has its rows and pairs compared, which takes many more jobs
-STACK_LISTED, STACK_LISTED_AT = 80, 5  # and of so many numbers the stack at this place
+STACK_LISTED, STACKS_LISTED = 160, (5, 17)  # and of so many numbers the stacks at these places
 STACKED = 50  # tables of a stack
 STACKS = 4  # of so many numbers one is a stack
 WHICH = "which table"
@@ -120,7 +120,7 @@ def _of_stack(
             for denial, a, b in zip(denials, found, expected, strict=True)
             if a != sum(b)
         ]
-        if number % STACK_LISTED == STACK_LISTED_AT and not wrong:
+        if number % STACK_LISTED in STACKS_LISTED and not wrong:
             listing = Listing.of(engine, tables[0].columns, nulls, stacked=True)
             some = listing.problems(stacked[:RULES], denials[:RULES])
             wrong = [f"{one}, in {[t.values for t in tables]}" for one in some]
