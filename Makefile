@@ -40,10 +40,11 @@ $(WARM): $(READY)
 demo: $(WARM) ## Show what rowlaw does on a real table: laws, planted errors, a law that ends, a report
 	@$(BIN)/rowlaw demo
 
-# Two processes: each has a Spark of its own, and a file's tests stay together. Kernels are compiled before, or every
+# Two processes: each has a Spark of its own, and a file's tests stay together, in the order of tests/conftest.py (else
+# files of few tests would come last, which are the longest). Kernels are compiled before, or every
 # process that a test starts would compile them for itself.
 test: $(WARM) ## Run all tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # Only a full run is what the page shows.
 torture: $(READY) ## Try to break it, for about twenty minutes: make torture MINUTES=2 (docs/torture.md)

@@ -4,6 +4,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Workers of Spark import functions from the modules of tests, wherever the session was started.
@@ -19,3 +20,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, max_examples=60)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+LONGEST = ("tests/cluster/", "tests/spark/", "tests/browser/", "tests/property/")  # folders of the longest files
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files, so that no process is left with one of them when the others have nothing to do."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in LONGEST])

@@ -1,4 +1,4 @@
-"""The slow, obvious twin of everything: DESIGN.md section 2.1 in plain Python, straight from the definitions.
+"""The slow, obvious twin of everything: what docs/rules.md, docs/discovery.md and docs/order.md say, in plain Python.
 
 A table is a dictionary from column name to a list of values, all of one length; ``None`` and NaN are null.
 Rows are numbered from 0. Nothing here is fast and nothing here is shared with ``rowlaw``, except the rule model.
@@ -9,7 +9,7 @@ Rows are numbered from 0. Nothing here is fast and nothing here is shared with `
 >>> sorted(map(str, minimal_keys(table, "unknown")))
 ['key (city, zip)']
 
-Decisions where DESIGN.md is silent are marked "Chosen:".
+Decisions where the papers and these pages are silent are marked "Chosen:".
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ def predicate_space(
     single_row: bool = False,
     constants: Mapping[str, Iterable[Value]] | None = None,
 ) -> list[Predicate]:
-    """The predicates that discovery uses (DESIGN.md section 2.1); closed under exchange of ``s`` and ``t``.
+    """The predicates that discovery uses (docs/architecture/predicates.md); closed under exchange of ``s`` and ``t``.
 
     Same column: ``= !=``, and the other four for ordered types. Two columns of one type class, when `shared_values` is
     at least `overlap`: ``= !=`` between ``s.A, t.B`` and between ``s.B, t.A``, and the other four for ordered types.

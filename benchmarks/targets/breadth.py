@@ -52,7 +52,7 @@ class DuckDB(checking.DuckDB):
         super().__init__(TABLE, rows, rules(number), "group")
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """Columns, then rules."""
     rows = (options.rows or (ROWS,))[-1]
     found = []

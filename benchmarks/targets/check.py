@@ -149,7 +149,7 @@ class EndToEnd(Case):
         return dict(zip(self.texts, result.counts.values(), strict=True))
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """FACET's shapes and others against peers; growth, many rules together and whole runs against ourselves."""
     sizes, growth_sizes = options.rows or SIZES, options.rows or GROWTH_SIZES
     damaged = [

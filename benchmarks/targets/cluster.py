@@ -215,7 +215,7 @@ PHASES = {
 }
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """A comparison for each phase."""
     return [_phase(name, rows) for rows in options.rows or SIZES for name in PHASES]
 

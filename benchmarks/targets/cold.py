@@ -111,7 +111,7 @@ class Command(Case):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """From nothing at all to a million rows."""
     rows = min(options.rows, default=ROWS)
     many = max(options.rows, default=MANY_ROWS)

@@ -139,7 +139,7 @@ def measured(found: Collection[Hashable], wrong: Collection[Hashable]) -> dict[s
     }
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """Suspects of every table, at other limits and meanings of null where there is a twin; then what exceptions alone
     would say."""
     tables = dirty.names()

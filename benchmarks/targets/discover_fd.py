@@ -14,7 +14,7 @@ GROWTH_SIZES = (100_000, 1_000_000)
 GROWTH_BAR = 14.0
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """The tables at hand, then growth on Tax, and the largest again with reading."""
     at_hand = set(shared.names())
     found = [

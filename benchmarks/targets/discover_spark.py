@@ -163,7 +163,7 @@ class SmallTable(Case):
         return engine
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """Both engines on one machine; on a cluster only sizes that are asked for; then the small tables."""
     sizes = options.rows or (LOCAL_ROWS,)
     local = [_local(rows) for rows in sizes if rows < CLUSTER_ROWS]

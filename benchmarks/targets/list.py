@@ -170,7 +170,7 @@ class DuckDB(Case):
         self.connection.close()
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """Single rules against DuckDB; rules together and groups against ourselves."""
     found = []
     for rows in options.rows or SIZES:

@@ -150,7 +150,7 @@ class Trial:
         return None
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """The tables at hand, those for tuning first."""
     tables = [*documented.names(tuned=True), *documented.names(tuned=False)]
     return [Comparison(name, Contender("rowlaw", f"{__name__}:Read", {"table": name})) for name in tables]

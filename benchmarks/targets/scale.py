@@ -151,7 +151,7 @@ class Scale(Case):
         return sum(int(e.totalShuffleWrite()) for e in summaries), sum(int(e.totalShuffleRead()) for e in summaries)
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """The nine rules at each size, undisturbed and with a worker killed; sizes that a call would not finish only on
     request."""
     affordable = [rows for rows in SIZES if rows * ROW_SECONDS <= options.timeout]

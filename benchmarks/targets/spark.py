@@ -137,7 +137,7 @@ def session() -> Any:
     return SparkSession.builder.master("local[*]").config(map=settings).getOrCreate()
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """``--rows`` is for all cases but the one on a small table; the self-join gets at most what it finishes."""
     sizes, many = (
         options.rows or (ROWS,),

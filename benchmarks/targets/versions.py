@@ -98,7 +98,7 @@ def _engine() -> Any:
     return LocalEngine
 
 
-def CASES(options: Options) -> list[Comparison]:  # noqa: N802 (the runner looks for this name in every target)
+def CASES(options: Options) -> list[Comparison]:
     """The discovered tables come from the folder that ``ROWLAW_DATA`` names."""
     found = []
     for rows in options.rows or (ROWS,):

@@ -133,6 +133,23 @@ class Deadline(Stop):
             made += make(items[start : start + portion])
         return made, len(items)
 
+    def portions(self, items: np.ndarray, limit: int, seconds: float, each: float) -> Iterator[np.ndarray]:
+        """Give items in portions until it is time to stop: of ``limit`` items, or, where time is limited, of as many as
+        take about ``seconds``, since all that is begun then may be lost.
+
+        ``each``: seconds that an item of the first portion takes, 0 if that is unknown; later ones take as long as
+        those before.
+        """
+        start = 0
+        while start < len(items) and not self.passed:
+            size = limit
+            if self.moment < math.inf and each > 0:
+                size = max(1, min(limit, int(seconds / each)))
+            began = time.perf_counter()
+            yield items[start : start + size]
+            start += size
+            each = (time.perf_counter() - began) / size
+
     def interrupt(self) -> bool:
         """Take a first Ctrl-C: stop, and rank what is proven quickly. Whether it was the first."""
         if self.interrupted:

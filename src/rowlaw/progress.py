@@ -111,7 +111,7 @@ class Progress:
     def say(self, text: str) -> None:
         """Print a line on stderr, unless the run is quiet."""
         if not self.quiet:
-            print(f"rowlaw: {text}", file=sys.stderr, flush=True)  # noqa: T201
+            print(f"rowlaw: {text}", file=sys.stderr, flush=True)  # noqa: T201 - messages go to stderr
 
     def show(self, phase: Phase, begin: bool = False) -> None:
         """Put the phase on the screen; before its time only ``begin`` does."""
@@ -120,7 +120,7 @@ class Progress:
                 if not begin:
                     return
                 if not sys.stderr.isatty():
-                    print(f"rowlaw: {_title(phase)} ...", file=sys.stderr, flush=True)  # noqa: T201
+                    print(f"rowlaw: {_title(phase)} ...", file=sys.stderr, flush=True)  # noqa: T201 - messages go to stderr
                     phase._shown = None
                     return
                 self._start()

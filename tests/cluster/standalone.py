@@ -7,6 +7,14 @@ import sys
 import textwrap
 
 from benchmarks.standalone import Standalone, end
+from tests.sessions import QUICK
+
+# a driver lives for some seconds, and its tables are small: rows of four partitions, as both workers take part
+SHORT = QUICK | {
+    "spark.sql.adaptive.enabled": "true",  # as users have it: plans change while they run
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 
 
 class Cluster(Standalone):
@@ -28,7 +36,7 @@ class Cluster(Standalone):
             "import rowlaw.spark.session as _session\n"
             f"def session():\n    return _session.session(master={self.master!r})\n" + textwrap.dedent(text)
         )
-        settings = {"PYSPARK_SUBMIT_ARGS": self.submit_args(conf or {}), "SPARK_LOCAL_IP": "127.0.0.1"}
+        settings = {"PYSPARK_SUBMIT_ARGS": self.submit_args(SHORT | (conf or {})), "SPARK_LOCAL_IP": "127.0.0.1"}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen(
             [sys.executable, str(file)], env=os.environ | settings | environment, cwd=self.folder, **pipes

@@ -3,6 +3,8 @@ them dies."""
 
 import time
 
+import pytest
+
 SETUP = """
     import numpy as np, pyarrow as pa
     from rowlaw.discovery import shared
@@ -59,19 +61,35 @@ def test_the_same_rules(cluster):
     assert {"sample", "evidence", "search", "look"} <= set(phases)
 
 
-def test_the_same_dependencies(cluster):
-    """Keys, functional dependencies and order compatibilities, without exceptions and with some, and as HyOD was
-    published."""
-    asked = """
+DEPENDENCIES = """
+    from rowlaw import Laws
     kinds = ("key", "fd", "od")
     def all_ways():
         return [rules("sample", kinds), rules("levels", kinds), rules("sample", kinds, error=0.02)]
-    here = all_ways()
+    def made(name):
+        laws = Laws.create(os.path.join(os.environ["FOLDER"], name), table.slice(0, 500), progress=False)
+        first = sorted(str(r.rule) for r in laws.rules)
+        laws.apply(table.slice(500), table.slice(0, 20))
+        return [first, sorted(str(r.rule) for r in laws.rules)]
+    here, state = all_ways(), made("here")
     assert not phases, phases
     by_workers()
-    print(json.dumps([here == all_ways(), [len(laws) for laws in here], sorted(set(phases))]))
-    """
-    same, numbers, phases = cluster.run(SETUP + asked)
+    ways = [here == all_ways(), [len(laws) for laws in here], sorted(set(phases))]
+    phases.clear()
+    print(json.dumps([ways, [state == made("there"), state[0] == state[1], sorted(set(phases))]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(cluster, tmp_path_factory):
+    """What a driver tells about dependencies and about a state."""
+    return cluster.run(SETUP + DEPENDENCIES, FOLDER=str(tmp_path_factory.mktemp("states")))
+
+
+def test_the_same_dependencies(seen):
+    """Keys, functional dependencies and order compatibilities, without exceptions and with some, and as HyOD was
+    published."""
+    same, numbers, phases = seen[0]
     assert same
     assert numbers[0] == numbers[1]
     assert all(number > 5 for number in numbers)
@@ -79,21 +97,9 @@ def test_the_same_dependencies(cluster):
     assert {"ask", "validate"} <= set(phases)
 
 
-def test_a_state_is_made_and_changed(cluster, tmp_path):
+def test_a_state_is_made_and_changed(seen):
     """`init` and `apply` find the session by themselves; a growing table writes the files that workers need."""
-    asked = """
-    from rowlaw import Laws
-    def made(name):
-        laws = Laws.create(os.path.join(os.environ["FOLDER"], name), table.slice(0, 500), progress=False)
-        first = sorted(str(r.rule) for r in laws.rules)
-        laws.apply(table.slice(500), table.slice(0, 20))
-        return [first, sorted(str(r.rule) for r in laws.rules)]
-    here = made("here")
-    assert not phases, phases
-    by_workers()
-    print(json.dumps([here == made("there"), here[0] == here[1], sorted(set(phases))]))
-    """
-    same, unchanged, phases = cluster.run(SETUP + asked, FOLDER=str(tmp_path))
+    same, unchanged, phases = seen[1]
     assert same
     assert not unchanged
     assert {"evidence", "ask"} & set(phases)

@@ -4,6 +4,8 @@ files."""
 import os
 import time
 
+import pytest
+
 SETUP = """
     import numpy as np, pyarrow as pa
     import rowlaw
@@ -29,28 +31,17 @@ SETUP = """
 """
 
 
-def test_the_same_results(cluster):
-    seen = cluster.run(
-        SETUP
-        + """
+ASKED = """
     relation = encode(open_source(spark.createDataFrame(table)))
     here = LocalEngine(relation, workers=DriverThreads()).count(rules)
     there = LocalEngine(relation, workers=SparkTasks(spark)).count(rules)
-    module.AT_ONCE = 0  # results come by way of the workers' disks
+    at_once, module.AT_ONCE = module.AT_ONCE, 0  # results come by way of the workers' disks
     large = LocalEngine(relation, workers=SparkTasks(spark)).count(rules)
+    module.AT_ONCE = at_once
     result = rowlaw.check(spark.createDataFrame(table.slice(0, 2000)), "fd (a) -> b", progress=False)
     frame = result.violations("R1").count() == result.counts["R1"]
-    print(json.dumps([same(here, there) and same(here, large), frame, sum(c.pairs for c in here) > 10**8]))
-"""
-    )
-    assert seen == [True, True, True]
+    alike = [same(here, there) and same(here, large), frame, sum(c.pairs for c in here) > 10**8]
 
-
-def test_workers_without_the_drivers_files(cluster):
-    """The files are sent, and then the folder is moved away: workers must find what they were sent."""
-    seen = cluster.run(
-        SETUP
-        + """
     from rowlaw.spark.ship import send_files
     relation = encode(open_source(table))
     here = LocalEngine(relation, workers=DriverThreads()).count(rules)
@@ -64,10 +55,23 @@ def test_workers_without_the_drivers_files(cluster):
         there = engine.count(rules)
     finally:
         os.rename(str(folder) + "-moved", folder)
-    print(json.dumps(same(here, there)))
+    print(json.dumps([alike, same(here, there)]))
 """
-    )
-    assert seen is True
+
+
+@pytest.fixture(scope="module")
+def seen(cluster):
+    """What a driver tells about both."""
+    return cluster.run(SETUP + ASKED)
+
+
+def test_the_same_results(seen):
+    assert seen[0] == [True, True, True]
+
+
+def test_workers_without_the_drivers_files(seen):
+    """The files are sent, and then the folder is moved away: workers must find what they were sent."""
+    assert seen[1] is True
 
 
 def test_a_worker_dies_in_the_middle(cluster, tmp_path):

@@ -87,6 +87,7 @@ def limited(tmp_path_factory):
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "MALLOC_ARENA_MAX")
     environment = {"PYTHONPATH": path, "ARROW_DEFAULT_MEMORY_POOL": "system", **dict.fromkeys(threads, "1")}
     told = {"spark.executor.cores": "1", "spark.executor.memoryOverhead": f"{LIMIT >> 20}m"}  # what the engine goes by
+    told |= {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}  # many rows
     return {f"spark.executorEnv.{name}": value for name, value in environment.items()} | told
 
 

@@ -1,5 +1,7 @@
 """Reading on a real cluster: the same codes, whether workers see the driver's files or not."""
 
+import pytest
+
 SETUP = """
     import numpy as np, pyarrow as pa, pyarrow.parquet as pq
     from rowlaw.relation import encode
@@ -24,20 +26,12 @@ SETUP = """
 """
 
 
-def test_who_reads_what(cluster, tmp_path):
-    """Large files are read by the cluster, small ones by the driver's threads."""
-    asked = """
+ASKED = """
     small = encoding._workers(open_source(file), spark)
     encoding.SMALL_SOURCE = 0
     large = encoding._workers(open_source(file), None)
-    print(json.dumps([type(small).__name__, type(large).__name__, facts(open_source(file)) == here]))
-    """
-    assert cluster.run(SETUP + asked, FOLDER=str(tmp_path)) == ["DriverThreads", "SparkTasks", True]
+    who = [type(small).__name__, type(large).__name__, facts(open_source(file)) == here]
 
-
-def test_workers_without_the_drivers_files(cluster, tmp_path):
-    """What they have read stays on their disks until the driver takes it, piece by piece."""
-    asked = """
     class Elsewhere(ship.SharedFolder):
         visible = False  # as if the workers had other disks
 
@@ -51,6 +45,21 @@ def test_workers_without_the_drivers_files(cluster, tmp_path):
     encoding._Part.stored = lambda self, folder: (taken.append(self.data is not None), stored(self, folder))[1]
     by_file = facts(open_source(file), workers=SparkTasks(spark))
     by_frame = facts(open_source(spark.read.parquet(file)))
-    print(json.dumps([by_file == here, by_frame == here, len(taken) > 4, all(taken)]))
-    """
-    assert cluster.run(SETUP + asked, FOLDER=str(tmp_path)) == [True, True, True, True]
+    print(json.dumps([who, [by_file == here, by_frame == here, len(taken) > 4, all(taken)]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(cluster, tmp_path_factory):
+    """What a driver tells about both."""
+    return cluster.run(SETUP + ASKED, FOLDER=str(tmp_path_factory.mktemp("table")))
+
+
+def test_who_reads_what(seen):
+    """Large files are read by the cluster, small ones by the driver's threads."""
+    assert seen[0] == ["DriverThreads", "SparkTasks", True]
+
+
+def test_workers_without_the_drivers_files(seen):
+    """What they have read stays on their disks until the driver takes it, piece by piece."""
+    assert seen[1] == [True, True, True, True]

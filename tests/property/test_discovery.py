@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rowlaw.discovery import denial as module
+from rowlaw.discovery import validation as module
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.engine.local import rows
 from rowlaw.engine.local.engine import LocalEngine

@@ -160,8 +160,8 @@ def test_bind_accepts_or_says_why(rule, data):
     try:
         bound = bind(rule, types)
     except RowlawError as error:
-        assert error.condition in ("INCOMPATIBLE_TYPES", "BAD_LITERAL", "PATTERN_NEEDS_TEXT")  # noqa: PT017
-        assert error.place is not None  # noqa: PT017
+        assert error.condition in ("INCOMPATIBLE_TYPES", "BAD_LITERAL", "PATTERN_NEEDS_TEXT")
+        assert error.place is not None
     else:
         assert bind(bound, types) == bound
         for p in (p for d in bound.denials for p in d.predicates):
@@ -300,9 +300,9 @@ def test_ten_thousand_texts_end_in_a_rule_or_an_error():
             rule = parse(text)
         except RowlawError as error:
             outcomes["error"] += 1
-            assert error.condition in ("RULE_SYNTAX", "BAD_LITERAL")  # noqa: PT017
-            assert 0 <= error.place.start <= error.place.end <= len(text) + 1  # noqa: PT017
-            assert "^" in str(error)  # noqa: PT017
+            assert error.condition in ("RULE_SYNTAX", "BAD_LITERAL")
+            assert 0 <= error.place.start <= error.place.end <= len(text) + 1
+            assert "^" in str(error)
         else:
             outcomes["rule"] += 1
             assert parse(str(rule)) == rule
@@ -320,7 +320,7 @@ def test_any_file_ends_in_rules_or_an_error(data):
         try:
             load(path)
         except RowlawError as error:
-            assert "a.yaml" in str(error)  # noqa: PT017
+            assert "a.yaml" in str(error)
 
 
 @pytest.mark.parametrize(

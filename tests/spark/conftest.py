@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from rowlaw.spark.session import session
-from tests.torture.spark import QUICK
+from tests.sessions import quick
 
 Script = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -29,15 +29,8 @@ def spark():
 def quick_spark(spark):
     """The session, which interprets queries while the tests of a file run: on few rows, compiling a query takes longer
     than running it."""
-    before = {name: spark.conf.get(name, None) for name in QUICK}
-    for name, value in QUICK.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        if value is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, value)
+    with quick(spark) as interpreting:
+        yield interpreting
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rowlaw
@@ -21,12 +21,9 @@ from rowlaw.spark.jobs import frame_of
 from tests import naive
 from tests.property.test_against import split
 from tests.property.test_refused import check
+from tests.spark.examples import few
 from tests.strategies import nulls, rules, tables, to_arrow
 
-SETTINGS = {
-    "suppress_health_check": [HealthCheck.function_scoped_fixture],
-    "phases": [Phase.explicit, Phase.reuse, Phase.generate],
-}
 PEOPLE = "id int, zip string, city string, age int, pay double"
 
 
@@ -37,7 +34,7 @@ def opened(session, new, old, chosen, nulls, engine, limits=None):
     return open_against(*sources, nulls, columns=columns, session=session, engine=engine, limits=limits)
 
 
-@settings(max_examples=40, **SETTINGS)
+@few(12)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls())
 def test_counts_after_a_scan_by_spark(quick_spark, data, table, nulls):
     new, old = split(data, table)
@@ -49,7 +46,7 @@ def test_counts_after_a_scan_by_spark(quick_spark, data, table, nulls):
     engine.close()
 
 
-@settings(max_examples=12, **SETTINGS)
+@few(8)
 @given(
     data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), engine=st.sampled_from(["auto", "spark"])
 )
@@ -68,7 +65,7 @@ def test_counts_where_the_old_rows_are(quick_spark, monkeypatch, data, table, nu
     opened_engine.close()
 
 
-@settings(max_examples=8, **SETTINGS)
+@few(4)
 @given(data=st.data(), table=tables(min_columns=2, max_rows=6), nulls=nulls(), many=st.booleans())
 def test_rows_and_pairs_on_spark(quick_spark, monkeypatch, data, table, nulls, many):
     """``many``: as if there were too many new rows for the driver."""
@@ -212,7 +209,7 @@ def test_timestamps_meet_whatever_the_time_zone(spark):
     assert rowlaw.check(new, ["key (at)", "fd (at) -> n"], against=old, progress=False).counts == {"R1": 4, "R2": 2}
 
 
-@settings(max_examples=6, **SETTINGS)
+@few(4)
 @given(
     data=st.data(), table=tables(min_columns=2, max_rows=7), nulls=nulls(), engine=st.sampled_from(["auto", "spark"])
 )

@@ -14,7 +14,7 @@ import pytest
 import rowlaw
 from benchmarks.standalone import await_line
 from rowlaw.spark.java import find_java
-from tests.torture.spark import QUICK
+from tests.sessions import QUICK
 
 
 def _command(*words: str, seconds: float = 10) -> str:

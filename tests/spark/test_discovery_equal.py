@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rowlaw
@@ -20,7 +20,7 @@ from rowlaw.relation import encode
 from rowlaw.rules import parse
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
-from tests.spark.test_engine_equal import SETTINGS
+from tests.spark.examples import few
 from tests.strategies import nulls, tables, to_arrow
 
 FEW = SparkLimits(learnt_rows=3)
@@ -40,7 +40,7 @@ def texts(found):
     return sorted(str(rule.rule) for rule in found)
 
 
-@settings(max_examples=8, **SETTINGS)
+@few(4)
 @given(
     table=tables(min_columns=2, max_columns=3, max_rows=7),
     nulls=nulls(),
@@ -87,7 +87,7 @@ def test_rules_with_and_without_exceptions(quick_spark, error):
     engine.close()
 
 
-@settings(max_examples=10, **SETTINGS)
+@few(5)
 @given(table=tables(min_columns=2, max_columns=4, max_rows=9), nulls=nulls())
 def test_statistics_are_those_of_one_process(quick_spark, table, nulls):
     arrow = to_arrow(table)

@@ -26,7 +26,7 @@ def cases(draw):
     return table, draw(st.one_of(kinds)), draw(strategies.nulls())
 
 
-def test_queries_find_what_check_finds(spark):
+def test_queries_find_what_check_finds(quick_spark):
     @settings(max_examples=40)
     @given(case=cases())
     def compare(case):
@@ -36,8 +36,8 @@ def test_queries_find_what_check_finds(spark):
         rules = RuleSet((NamedRule("R1", rule),), nulls)
         types = {name: "double" for name, physical in table.physical.items() if physical == "float"}
         query = str(rowlaw.export_rules(rules, table="exported", row_id=ID, types=types)).strip().removesuffix(";")
-        spark.createDataFrame(arrow).createOrReplaceTempView("exported")
-        rows = spark.sql(query).collect()
+        quick_spark.createDataFrame(arrow).createOrReplaceTempView("exported")
+        rows = quick_spark.sql(query).collect()
         if rows and "rowlaw_violations" in rows[0].asDict():
             assert (
                 sum(row["rowlaw_violations"] for row in rows) == rowlaw.check(arrow, rules, progress=False).counts["R1"]

@@ -23,6 +23,7 @@ from rowlaw.storage import arrays as steps
 from rowlaw.streams import deciding, tables
 from rowlaw.streams.guard import HistoryGuard
 from tests import naive
+from tests.sessions import QUICK
 from tests.spark.test_stream import NOW, finished, write
 
 pytestmark = pytest.mark.usefixtures("quick_spark")
@@ -166,6 +167,8 @@ KILLED = """
             os.kill(os.getpid(), signal.SIGKILL)
     steps.listeners.append(stop)
     spark = session(master="local[1]", short=True)
+    for name, value in {quick!r}.items():
+        spark.conf.set(name, value)
     stream = spark.readStream.schema({schema!r}).option("maxFilesPerTrigger", 1).parquet("incoming")
     now = {{"availableNow": True}}
     query = rowlaw.watch(stream, history="history", guard={rules!r}, quarantine="held", trigger=now)
@@ -174,12 +177,13 @@ KILLED = """
 
 
 @pytest.mark.timeout(1500)
-def test_processes_that_are_killed_between_every_two_writes(spark, history, tmp_path):
-    """Each run of the stream is killed one step later than the one before it; the last one goes through."""
+def test_processes_that_are_killed_between_two_writes(spark, history, tmp_path):
+    """Each run of the stream is killed at a later step than the one before it; the last one goes through. The other
+    steps are those of the test above: a process and its Java take long to start."""
     for i, rows in enumerate(BATCHES):
         write(tmp_path / "incoming", str(i), table(rows))
-    for step in (*STEPS, None):
-        text = textwrap.dedent(KILLED.format(step=step, schema=SCHEMA, rules=RULES))
+    for step in ("stage the rows that stay out", "decide the batch", "put rows aside", "delete what was staged", None):
+        text = textwrap.dedent(KILLED.format(step=step, schema=SCHEMA, rules=RULES, quick=QUICK))
         done = subprocess.run(
             [sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
         )

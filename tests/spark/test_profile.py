@@ -3,13 +3,14 @@
 import datetime as dt
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 
 from rowlaw.engine.open import open_local
 from rowlaw.engine.spark.engine import SparkEngine
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.source import open_source
 from rowlaw.spark.jobs import frame_of
+from tests.spark.examples import few
 from tests.strategies import tables, to_arrow
 
 pytestmark = pytest.mark.usefixtures("quick_spark")
@@ -25,11 +26,7 @@ def bare(value):
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
-@settings(
-    max_examples=12,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    phases=[Phase.explicit, Phase.generate],
-)
+@few(8)
 @given(table=tables(max_rows=8, max_columns=3))
 def test_profiles_are_equal(spark, table):
     arrow = to_arrow(table)

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rowlaw
@@ -14,19 +14,15 @@ from rowlaw.source.row_ids import named_records, row_names
 from rowlaw.spark.jobs import frame_of
 from tests import naive
 from tests.property.test_row_ids import ID, with_ids
+from tests.spark.examples import few
 from tests.strategies import nulls, rules, tables
 
 pytestmark = pytest.mark.usefixtures("quick_spark")
 
-# a failing case of some seconds is not made smaller: that would take longer than a test may
-SETTINGS = {
-    "suppress_health_check": [HealthCheck.function_scoped_fixture],
-    "phases": [Phase.explicit, Phase.reuse, Phase.generate],
-}
 TINY = SparkLimits(task_bytes=120, buckets=3)
 
 
-@settings(max_examples=15, deadline=None, **SETTINGS)
+@few(5)
 @given(
     data=st.data(),
     table=tables(min_columns=2, max_rows=6),

@@ -11,6 +11,8 @@ import rowlaw
 from rowlaw.maintain import Laws
 from tests.rediscovery import Rediscovery
 
+pytestmark = pytest.mark.usefixtures("quick_spark")
+
 SCHEMA = "id long, zip string, city string"
 NOW = {"availableNow": True}
 
@@ -51,7 +53,7 @@ def test_every_batch_is_counted_once_across_a_restart(spark, laws, tmp_path):
         write(incoming, f"{number}", people(10 * (number + 1), 10))
     heard = []
 
-    class Stopped(Exception):  # noqa: N818
+    class Stopped(Exception):  # noqa: N818 - stands for the end of a process
         """The process dies after the state has the batch, and before Spark knows."""
 
     def on_change(change):

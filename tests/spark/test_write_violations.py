@@ -47,10 +47,10 @@ def bounded(collect):
     return collected
 
 
-@pytest.fixture(params=[None, "id", ["day", "place"]], ids=str)
-def results(request, spark):
+@pytest.fixture(scope="module", params=[None, "id", ["day", "place"]], ids=str)
+def results(request, quick_spark):
     """The same check on both engines; rows are in one partition, so that their numbers are the same too."""
-    frame = frame_of(spark, TABLE).coalesce(1)
+    frame = frame_of(quick_spark, TABLE).coalesce(1)
     given = {"row_id": request.param, "progress": False}
     found = rowlaw.check(TABLE, RULES, **given), rowlaw.check(frame, RULES, engine="spark", **given)
     yield found

@@ -12,7 +12,7 @@ import pytest
 import rowlaw
 from rowlaw import deadline
 from rowlaw.deadline import Deadline
-from rowlaw.discovery import denial
+from rowlaw.discovery import validation
 from rowlaw.discovery.goals import Goals
 from rowlaw.errors import RowlawError
 from rowlaw.predicates import space
@@ -168,7 +168,7 @@ def test_found_too_late_for_a_long_list(kinds, monkeypatch):
     """Time is up when the search is done: the shortest rules are listed, and it is said that there were more."""
     whole = rowlaw.discover(STAFF, kinds=kinds, progress=False)
     assert not whole.partial
-    usual, search = denial.searched, Goals.search
+    usual, search = validation.searched, Goals.search
 
     def searched(graph, limit, workers):
         sets = usual(graph, limit, workers)
@@ -179,7 +179,7 @@ def test_found_too_late_for_a_long_list(kinds, monkeypatch):
         search(goals, *about)
         goals.deadline.stopped = True
 
-    monkeypatch.setattr(denial, "searched", searched)
+    monkeypatch.setattr(validation, "searched", searched)
     monkeypatch.setattr(Goals, "search", searched_goals)
     monkeypatch.setattr(deadline, "LATE_RULES", 5)
     found = rowlaw.discover(STAFF, kinds=kinds, progress=False)
@@ -231,7 +231,7 @@ def test_ctrl_c_gives_what_is_proven(monkeypatch):
     table = pa.table({f"c{i}": random.integers(0, 30, 300) for i in range(20)})
     # kernels are compiled, or loaded
     rowlaw.discover(table.select(range(9)), kinds=["dc"], cross=False, progress=False)
-    before, usual = signal.getsignal(signal.SIGINT), denial.searched
+    before, usual = signal.getsignal(signal.SIGINT), validation.searched
 
     def press(seconds):
         begun = time.process_time()  # a busy machine may not have let it work yet
@@ -243,7 +243,7 @@ def test_ctrl_c_gives_what_is_proven(monkeypatch):
         threading.Thread(target=press, args=(seconds,), daemon=True).start()
         return usual(*arguments)
 
-    monkeypatch.setattr(denial, "searched", searched)
+    monkeypatch.setattr(validation, "searched", searched)
     for seconds in (1, 4, 16):  # noqa: B007 - of work, after which something is proven: `searched` reads it
         found = rowlaw.discover(table, kinds=["dc"], cross=False, top=40, progress=False)
         assert found.partial

@@ -14,15 +14,18 @@ import rowlaw
 from rowlaw.spark.session import session
 from tests import pages
 from tests.pages import PAGES, ROOT
+from tests.sessions import quick
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_code_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    if "SparkSession.builder" in page.read_text():
-        session(short=True)  # with workers that run this Python: what a builder of PySpark finds
-    pages.run(page, tmp_path)
+    if "SparkSession.builder" not in page.read_text():
+        pages.run(page, tmp_path)
+        return
+    with quick(session(short=True)):  # with workers that run this Python: what a builder of PySpark finds
+        pages.run(page, tmp_path)
 
 
 def test_figures_are_written_into_the_pages(tmp_path):

@@ -100,17 +100,18 @@ def names(folder):
     return sorted(p.name for p in folder.iterdir())
 
 
+NARROW = ("--columns", "c0,c1,c2,c4")  # for phases that follow a search for all rules
 PHASES = [
     ("read", ()),
     ("sample", ("--strategy", "sample")),
     ("search", ("--strategy", "sample")),
     ("validate", ("--strategy", "sample", "--kinds", "key,fd,od")),
-    ("complete", ("--strategy", "sample", "--kinds", "dc")),
+    ("complete", ("--strategy", "sample", "--kinds", "dc", *NARROW)),
     ("evidence", ("--strategy", "pairs", "--kinds", "dc")),
     ("differences", ("--strategy", "pairs", "--kinds", "key,fd")),
     ("validate on all rows", ("--strategy", "levels", "--kinds", "fd")),
     ("count", ("--error", "0.01", "--kinds", "fd")),
-    ("rank", ()),
+    ("rank", NARROW),
 ]
 
 

@@ -204,7 +204,7 @@ class TestEvidence:
         )
 
     def test_duplicate_rows_give_the_all_equal_evidence(self) -> None:
-        """FACTS.md: folding equal rows without it gives wp 26 rules instead of 106."""
+        """Folding equal rows without it would find rules that two equal rows break."""
         once: naive.Table = {"a": [1, 2], "b": ["x", "y"]}
         twice: naive.Table = {"a": [1, 2, 2], "b": ["x", "y", "y"]}
         types: dict[str, naive.TypeClass] = {"a": "number", "b": "text"}

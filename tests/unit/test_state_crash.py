@@ -59,10 +59,11 @@ BATCHES = {
 }
 
 
-# every step where rules are found by the slow twin, and every third or seventh one of three batches for the others
+# every step where rules are found by the slow twin, and every so many of three batches for the others
+STRIDES = {"all kinds, within rows": 7, "across columns": 7, "twelve columns": 13, "chosen rules": 3}
 CASES = [("rediscovery", name, 1) for name in BATCHES]
 CASES += [
-    (sort, name, 7 if sort in COLUMNS else 3)
+    (sort, name, STRIDES[sort])
     for sort in SORTS
     for name in ("both", "labels given out anew", "a table that is compacted")
     if sort != "rediscovery"

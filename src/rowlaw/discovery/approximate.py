@@ -8,9 +8,7 @@ breaks them.
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,9 +23,23 @@ from rowlaw.search.approximate import enumerate_approximate
 from rowlaw.stopping import Stopped
 
 ASKED_AT_ONCE = 500  # rules per question to the engine
-# rules in the first question, and seconds for each later one, where time is limited
-ASKED_FIRST, ASKED_SECONDS = 8, 2.0
+PORTION_SECONDS = 2.0  # for each question, where time is limited
+FIRST_SECONDS = 0.25  # for each rule of the first question, as long as nothing is known
 SURE = 3.0  # standard deviations of a sample
+
+
+def pairs_allowed(error: float, pairs: int) -> int:
+    """Count the pairs that may break a rule: the largest number with ``number / pairs <= error`` in floats.
+
+    >>> pairs_allowed(0.1, 90), pairs_allowed(0.0, 90)
+    (9, 0)
+    """
+    budget = int(error * pairs)
+    while (budget + 1) / pairs <= error:
+        budget += 1
+    while budget and budget / pairs > error:
+        budget -= 1
+    return budget
 
 
 def approximate_sets(atoms: Atoms, evidence: EvidenceSet, budget: int, deadline: Deadline) -> np.ndarray:
@@ -89,7 +101,7 @@ class Counting:
             while not self.deadline.passed:
                 fresh = sets[[s.tobytes() not in good for s in sets]]
                 broken = []
-                for some in self._portions(fresh):
+                for some in self.deadline.portions(fresh, ASKED_AT_ONCE, PORTION_SECONDS, FIRST_SECONDS):
                     few = self._violations(some) <= self.budget
                     good.update(s.tobytes() for s in some[few])
                     broken.append(some[~few])
@@ -99,18 +111,6 @@ class Counting:
                     break
                 sets = propose(self._edges(too_many))
         return sets[[s.tobytes() in good for s in sets]]
-
-    def _portions(self, sets: np.ndarray) -> Iterator[np.ndarray]:
-        """Sets to count at once, until the deadline; where time is limited, as many as take some seconds, since all may
-        be in vain."""
-        start, portion = 0, ASKED_AT_ONCE if self.deadline.moment == math.inf else ASKED_FIRST
-        while start < len(sets) and not self.deadline.passed:
-            began = time.perf_counter()
-            yield sets[start : start + portion]
-            start += portion
-            if self.deadline.moment < math.inf:
-                each = (time.perf_counter() - began) / portion
-                portion = max(1, min(ASKED_AT_ONCE, int(ASKED_SECONDS / max(each, 1e-9))))
 
     def _violations(self, sets: np.ndarray) -> np.ndarray:
         rules = self.atoms.denials(sets)

@@ -117,6 +117,12 @@ class Atoms:
         """One of each two sets that become each other when ``s`` and ``t`` are exchanged."""
         return bitsets.one_of_each(sets, self.exchange)
 
+    def not_empty(self, sets: np.ndarray) -> np.ndarray:
+        """The minimal sets with at least one atom: where even the empty set hits all, every atom alone is one."""
+        if len(sets) == 1 and not sets.any():
+            return self.one_of_each(self.pack([[v] for v in range(len(self.predicates))]))
+        return sets
+
     def pack(self, sets: Iterable[Iterable[int]]) -> np.ndarray:
         """Sets of vertices as words."""
         return bitsets.pack(sets, len(self.predicates))

@@ -41,7 +41,7 @@ class GroupSql:
     def _dependency(self, left: Sequence[str], right: str, source: str) -> str:
         names, every = self._names(left), self._names([*left, right])
         cells = (
-            f"  SELECT {every}, COUNT(*) AS {CELL}\n"  # noqa: S608
+            f"  SELECT {every}, COUNT(*) AS {CELL}\n"
             f"  FROM {self._table([*left, right], source)}\n  {self._known([*left, right])}  GROUP BY {every}\n"
         ).replace("\n    GROUP", "\n  GROUP")
         shown = f"{names}, " if left else ""
@@ -59,7 +59,7 @@ class GroupSql:
         if values == [self.quoted(c) for c in columns]:
             return source
         body = ", ".join(f"{value} AS {self.quoted(c)}" for value, c in zip(values, columns, strict=True))
-        return f"(SELECT {body} FROM {source}) rowlaw_values"  # noqa: S608
+        return f"(SELECT {body} FROM {source}) rowlaw_values"
 
     def _known(self, columns: Sequence[str]) -> str:
         """With unknown nulls a row with null takes no part; where null is a value, ``GROUP BY`` takes nulls as equal

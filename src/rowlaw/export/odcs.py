@@ -53,7 +53,7 @@ def _check(plan: Plan, named: NamedRule) -> dict[str, Any]:
         if single_row(named.rule)
         else "consistency",
         "severity": {"error": "error", "warn": "warning"}[named.severity],
-        "query": f"SELECT count(*) FROM (\n{query}\n) rowlaw_violations",  # noqa: S608  every name is quoted
+        "query": f"SELECT count(*) FROM (\n{query}\n) rowlaw_violations",
         "mustBe": 0,
         "customProperties": [{"property": "rowlawRule", "value": str(named.rule)}],
     }

@@ -77,7 +77,7 @@ class Plan:
         share = f"{Decimal(repr(named.tolerate)):E}"
         counted = f"sum({VIOLATIONS})" if self.in_groups(named.rule) else "count(*)"
         return (
-            "SELECT * FROM (\n"  # noqa: S608  every name is quoted
+            "SELECT * FROM (\n"
             f"SELECT rowlaw_found.*, {counted} OVER () AS rowlaw_total FROM (\n{query}\n) rowlaw_found\n) "
             "rowlaw_counted\n"
             f"WHERE CAST(rowlaw_total AS {double}) / (SELECT {pairs} FROM {source}) > {share}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from rowlaw.deadline import Deadline
-from rowlaw.discovery.approximate import approximate_sets
+from rowlaw.discovery.approximate import approximate_sets, pairs_allowed
 from rowlaw.discovery.atoms import Atoms
 from rowlaw.discovery.denial import Denials, discover_denials
 from rowlaw.engine.local.rows import RowEngine
@@ -324,12 +324,7 @@ class MaintainedDenials:
             self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
 
     def _approximate(self, living: int) -> None:
-        pairs = living * (living - 1)
-        budget = int(self.error * pairs)
-        while (budget + 1) / pairs <= self.error:
-            budget += 1
-        while budget and budget / pairs > self.error:
-            budget -= 1
+        budget = pairs_allowed(self.error, living * (living - 1))
         holds = self.ledger.holds
         evidence = EvidenceSet(self.ledger.signatures[holds], self.ledger.counts[: len(holds)][holds])
         sets = self.atoms.consistent(approximate_sets(self.atoms, evidence, budget, Deadline()))

@@ -379,7 +379,7 @@ class ToleratedDependencies:
         writer.json("rules", {"settings": self.settings, "rules": [Terms().pack(rule) for rule in self.rules]})
 
     @staticmethod
-    def load(reader: Reader, table: GrowingTable) -> ToleratedDependencies:  # noqa: ARG004 (as all parts)
+    def load(reader: Reader, table: GrowingTable) -> ToleratedDependencies:  # noqa: ARG004 - as all parts
         saved = reader.json("rules")
         return ToleratedDependencies(
             saved["settings"], [cast("Dependency", Terms().read(packed)) for packed in saved["rules"]]

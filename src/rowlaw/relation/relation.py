@@ -203,7 +203,7 @@ def _opened(
     rows: int,
     columns: tuple[RelationColumn, ...],
     row_id: tuple[str, ...],
-    name: str,  # noqa: ARG001
+    name: str,  # noqa: ARG001 - a part of the key of the cache
 ) -> Relation:
     return Relation(folder, rows, columns, row_id=row_id)
 

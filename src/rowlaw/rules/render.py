@@ -101,7 +101,7 @@ def sql(
     body = ", ".join([*(f"{counter} AS {own}" for own, counter, _ in ids), *map(column, rule.columns)])
     once = " MATERIALIZED" if dialect == "duckdb" else ""
     source = origin if origin is not None else ".".join(map(name, parts))
-    head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {source}\n)\n"  # noqa: S608  every name is quoted above
+    head = f"WITH {rows} AS{once} (\n  SELECT {body} FROM {source}\n)\n"  # noqa: S608 - every name is quoted above
     return head + "\nUNION ALL\n".join(map(select, rule.denials or (None,)))
 
 

@@ -116,7 +116,7 @@ def print_types(types: Mapping[str, pa.DataType]) -> None:
     """Print the type of each column on stderr."""
     width = max((len(name) for name in types), default=0)
     for name, dtype in types.items():
-        print(f"rowlaw: {name:<{width}}  {type_name(dtype)}", file=sys.stderr)  # noqa: T201
+        print(f"rowlaw: {name:<{width}}  {type_name(dtype)}", file=sys.stderr)  # noqa: T201 - as messages do
 
 
 def named_type(column: str, name: str) -> pa.DataType:

@@ -106,7 +106,7 @@ def wrapper(binary: Path, version: str) -> Path:
     try:
         with open(handle, "w") as file:
             file.write(text)
-        os.chmod(draft, 0o755)  # noqa: S103  as any program; the cache folder may serve several accounts
+        os.chmod(draft, 0o755)  # noqa: S103 - as any program; the cache folder may serve several accounts
         os.replace(draft, script)
     except BaseException:
         os.unlink(draft)

@@ -104,7 +104,7 @@ class ParquetFolder:
                 "FILE_NOT_WRITTEN", path=str(self._target(key)), problem="there is a file of this name already"
             )
 
-    def append(self, session: SparkSession, staged: Path, key: str, writer: str, number: int) -> None:  # noqa: ARG002
+    def append(self, session: SparkSession, staged: Path, key: str, writer: str, number: int) -> None:  # noqa: ARG002 - a parameter of every table
         make_folder(self.folder)
         parts = [path for path in sorted(staged.glob("part-*")) if path.is_file()]
         if not parts:
@@ -135,7 +135,7 @@ class DeltaTable:
     def check(self, key: str) -> None:
         """Nothing can be in the way."""
 
-    def append(self, session: SparkSession, staged: Path, key: str, writer: str, number: int) -> None:  # noqa: ARG002
+    def append(self, session: SparkSession, staged: Path, key: str, writer: str, number: int) -> None:  # noqa: ARG002 - a parameter of every table
         if not staged.is_dir():
             return
         rows = session.read.parquet(spark_path(staged)).write.format("delta").mode("append")

@@ -113,7 +113,7 @@ class AgainstEngine:
     def skipped(self) -> Mapping[str, RowlawError]:
         return self.new.source.skipped
 
-    def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002
+    def check(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, done: Done | None = None) -> AgainstFindings:  # noqa: ARG002 - a parameter of every engine
         brought, counted = self._counted_first(rules, done)
 
         @cache
@@ -130,7 +130,7 @@ class AgainstEngine:
         new = NewRows(self.new.flagged, removal, self._suspects, self._any_session)
         return AgainstFindings(lambda: (both().findings(rules, done), both().names), new, counted, self.close)
 
-    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002
+    def counts(self, rules: Sequence[Rule], sides: Sides = EVERY_PAIR, *, stop: Stop = NEVER) -> list[int]:  # noqa: ARG002 - a parameter of every engine
         brought, counted = self._counted_first(rules, stop=stop)
         if counted is not None:
             return counted.pairs
@@ -142,7 +142,7 @@ class AgainstEngine:
     def some_rows(self, limit: int, columns: Sequence[str]) -> pa.Table:
         return self.new.some_rows(limit, columns)
 
-    def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:  # noqa: ARG002
+    def explain(self, rule: Rule, *, analyze: bool = False, among: Sequence[Rule] = ()) -> RulePlan:  # noqa: ARG002 - a parameter of every engine
         measured = self.counts([rule])[0] if analyze else None
         seconds = costs.JOB + self.old_rows * costs.SCAN_ROW
         listing = ListPlan(("the rows that were kept are compared",), seconds, costs.LIST_PAIR)

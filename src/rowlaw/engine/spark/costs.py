@@ -1,7 +1,6 @@
 """What work on Spark costs, in seconds on two cores: the plans are chosen and explained by these.
 
-Sources: FACTS ("Spark as a data engine": Tax, 5 million rows in Parquet, warm local session), and ``make bench
-T=spark``.
+Sources: single steps on 5 million rows of Tax in Parquet in a warm local session, and ``make bench T=spark``.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class SparkLimits:
     learnt_rows: int = 60_000  # rows that discovery takes evidence from, at most about so many
     buckets: int = 64  # of each compared column, at most
     fold_share: float = 0.2  # distinct rows of a fold, as a share of the table's rows: more are not worth the way
-    driver_bytes: int = 256 << 20  # encoded columns that may be brought to the driver (DESIGN 4.6)
+    driver_bytes: int = 256 << 20  # encoded columns that may be brought to the driver (docs/spark.md)
 
 
 ROW_OVERHEAD = 16  # bytes of a row in Arrow beside its values: role, number, offsets
