@@ -24,7 +24,8 @@ from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.cells import Cells, detached_slots
 from rowlaw.maintain.initial import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.prover import PLAIN_PAIR, Prover
+from rowlaw.maintain.planner import PLAIN_PAIR
+from rowlaw.maintain.prover import Prover
 from rowlaw.maintain.select import Proof
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
@@ -249,7 +250,7 @@ class MaintainedDenials:
         if proven:
             sets = without(sets, np.concatenate(proven))
         ops = self.ops(sets)
-        left = sets[~proof.serves(self.prover.equal(ops), ops)]
+        left = sets[~proof.serves(self.prover.planner.equal(ops), ops)]
         self.candidates += len(left)
         return left
 
