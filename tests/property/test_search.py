@@ -215,16 +215,23 @@ def test_branches_of_many_vertices(data, many):
     assert as_bits(found) == berge(edges)
 
 
-@given(st.data(), loose(max_vertices=10) | evidence(), st.sampled_from([0, 4096]), st.booleans())
-def test_refine_equals_a_new_search(data, problem, restart, wide):
+@given(
+    st.data(),
+    loose(max_vertices=10) | evidence(),
+    st.sampled_from([0, 3, 4096]),
+    st.sampled_from([0.0, 1e-9, 1.0]),
+    st.integers(1, 2),
+    st.booleans(),
+)
+def test_refine_equals_a_new_search(data, problem, refined, search_seconds, threads, wide):
     """With more vertices than sets are broken no bitmaps are made."""
     graph = graph_of(*problem[:3])
     if wide:
         graph = graph_of(problem[0], problem[1] + 100, problem[2])
     known = data.draw(st.integers(0, len(graph.edges)))
     before = minimal_hitting_sets(replace(graph, edges=graph.edges[:known]))
-    with settings_of(RESTART=restart):
-        after = refine(graph, before.sets, known)
+    with settings_of(REFINED=refined, SEARCH_SET=search_seconds):
+        after = refine(graph, before.sets, known, threads=threads)
     assert as_bits(after.sets) == as_bits(minimal_hitting_sets(graph).sets)
 
 

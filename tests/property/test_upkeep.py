@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.discovery.discover import run
 from rowlaw.engine.local.engine import LocalEngine
-from rowlaw.maintain import denials, equality, ledger, prover
+from rowlaw.maintain import denials, equality, ledger, planner, prover
 from rowlaw.maintain.evolve import Evolution
 from rowlaw.maintain.protocol import UpkeepOptions
 from rowlaw.maintain.uniques import Uniques
@@ -106,14 +106,14 @@ def ways(way):
     ``threads``: keys and kinds, looked at in threads. ``across``: equalities across columns; ``asked``: no index serves
     anything, and the engine is asked."""
     saved = (
-        prover.PAIR,
-        prover.MAX_TUPLE_INDEXES,
+        planner.PAIR,
+        planner.MAX_TUPLE_INDEXES,
         denials.FEW_ROWS,
         denials.MAX_SECONDS,
-        prover.PLAIN_PAIR,
-        prover.CALL,
-        prover.FETCH,
-        prover.cheapest_keys,
+        planner.PLAIN_PAIR,
+        planner.CALL,
+        planner.FETCH,
+        planner.cheapest_keys,
         prover.THREAD_SECONDS,
     )
     sizes = ledger.S_TILE, ledger.T_TILE, equality.SORTED
@@ -121,21 +121,21 @@ def ways(way):
     if way != "counted":
         denials.FEW_ROWS, denials.MAX_SECONDS = 0, -1.0
     if way in ("keys", "kinds", "chains", "threads", "across", "asked"):
-        prover.PLAIN_PAIR, prover.CALL, prover.FETCH = 1.0, 1e-9, -1.0 if way == "chains" else 1.0
+        planner.PLAIN_PAIR, planner.CALL, planner.FETCH = 1.0, 1e-9, -1.0 if way == "chains" else 1.0
     if way == "across":
-        prover.PAIR = -1.0
+        planner.PAIR = -1.0
     if way == "asked":
-        prover.MAX_TUPLE_INDEXES = 0
+        planner.MAX_TUPLE_INDEXES = 0
     if way in ("kinds", "chains", "across", "asked"):
-        prover.cheapest_keys = lambda wanted, *_: ([], np.ones(len(wanted), bool))
+        planner.cheapest_keys = lambda wanted, *_: ([], np.ones(len(wanted), bool))
     if way == "threads":
         prover.THREAD_SECONDS = -1.0
     try:
         yield
     finally:
         ledger.S_TILE, ledger.T_TILE, equality.SORTED = sizes
-        prover.PAIR, prover.MAX_TUPLE_INDEXES, denials.FEW_ROWS, denials.MAX_SECONDS = saved[:4]
-        prover.PLAIN_PAIR, prover.CALL, prover.FETCH, prover.cheapest_keys, prover.THREAD_SECONDS = saved[4:]
+        planner.PAIR, planner.MAX_TUPLE_INDEXES, denials.FEW_ROWS, denials.MAX_SECONDS = saved[:4]
+        planner.PLAIN_PAIR, planner.CALL, planner.FETCH, planner.cheapest_keys, prover.THREAD_SECONDS = saved[4:]
 
 
 def follows(history, options, expected, **choices):

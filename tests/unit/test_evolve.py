@@ -9,7 +9,7 @@ import rowlaw
 from rowlaw.errors import RowlawError
 from rowlaw.kernels.upkeep import BLOCK
 from rowlaw.maintain import denials as module
-from rowlaw.maintain import prover
+from rowlaw.maintain import planner
 from rowlaw.maintain.cells import Cells, column_slots
 from rowlaw.maintain.equality import EqualityIndex, TupleIndex
 from rowlaw.maintain.evolve import Evolution
@@ -53,7 +53,7 @@ def way(request, monkeypatch):
     if request.param == "indexed":
         monkeypatch.setattr(module, "FEW_ROWS", 0)
         monkeypatch.setattr(module, "MAX_SECONDS", -1.0)
-        monkeypatch.setattr(prover, "PLAIN_PAIR", 1.0)
+        monkeypatch.setattr(planner, "PLAIN_PAIR", 1.0)
     return request.param
 
 

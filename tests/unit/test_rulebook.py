@@ -6,8 +6,9 @@ import json
 import pytest
 
 from rowlaw.rules import parse
+from rowlaw.storage.entries import Entry, EntryColumns
 from rowlaw.storage.history import BatchRecord, Events, replay
-from rowlaw.storage.rulebook import Entry, Rulebook, Terms
+from rowlaw.storage.rulebook import Rulebook, Terms
 
 RULES = (
     "not (s.a = t.a and s.b < t.c)",
@@ -57,3 +58,44 @@ def test_a_book_that_replays_is_the_book_that_was_written():
 def test_nothing_is_written_where_nothing_happened():
     assert Events().line(0) == ""
     assert list(Events()) == []
+
+
+def entries_of(terms):
+    return [
+        Entry(number, terms.pack(parse(text)), number // 3, error, support, score)
+        for number, (text, error, support, score) in enumerate(
+            zip(RULES, [0.0, None] * 6, [None, 3, 0] * 4, [0.5, None, 0.0] * 4, strict=False), 5
+        )
+    ]
+
+
+def test_entries_in_columns_are_the_entries():
+    entries = entries_of(Terms())
+    for order in (entries, entries[::-1]):
+        for columns in (EntryColumns.of(order), EntryColumns.from_json(as_read(EntryColumns.of(order).to_json()))):
+            assert as_read(list(columns)) == as_read(order)
+            assert as_read([columns[i] for i in range(len(columns))]) == as_read(order)
+            assert [columns.position(e.number) for e in order] == list(range(len(order)))
+            assert columns.position(0) is columns.position(1000) is None
+    assert list(EntryColumns.from_json(as_read(EntryColumns.of([]).to_json()))) == []
+
+
+def test_a_book_of_an_older_state_is_read():
+    terms = Terms()
+    entries = entries_of(terms)
+    older = Rulebook.from_json(as_read({"terms": terms.since(0), "rules": entries}))
+    book = Rulebook(terms, EntryColumns.of(entries))
+    assert older.rules("unknown", {}) == book.rules("unknown", {})
+    assert as_read(older.to_json()) == as_read(book.to_json())
+
+
+def test_a_saved_rule_is_removed_once():
+    terms = Terms()
+    book = Rulebook(terms, EntryColumns.of(entries_of(terms)))
+    gone = book.remove(7)
+    assert (gone.number, gone.born, len(book)) == (7, 2, len(RULES) - 1)
+    assert gone not in list(book)
+    with pytest.raises(KeyError):
+        book.remove(7)
+    again = Rulebook.from_json(as_read(book.to_json()))
+    assert as_read(list(again)) == as_read(list(book))

@@ -97,6 +97,10 @@ class Cells:
         computed."""
         return (*self.names, *(f"#{i}" for i in range(self._computed)))
 
+    def names_of(self, bits: int) -> list[str]:
+        """The names of columns, given as bits."""
+        return [name for i, name in enumerate(self.column_names) if bits >> i & 1]
+
     @property
     def rows(self) -> int:
         return (self._copy or self._label_rows).rows

@@ -9,7 +9,6 @@ it is evidence again.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -25,17 +24,16 @@ from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.maintain.cells import Cells, detached_slots
 from rowlaw.maintain.initial import RecordingEngine, check_complete
 from rowlaw.maintain.ledger import Ledger
-from rowlaw.maintain.prover import PLAIN_PAIR, Prover
+from rowlaw.maintain.planner import PLAIN_PAIR
+from rowlaw.maintain.prover import Prover
 from rowlaw.maintain.select import Proof
 from rowlaw.progress import Progress
 from rowlaw.rules.model import Nulls, Predicate
 from rowlaw.search import edges as edge_kernels
-from rowlaw.search import extend
 from rowlaw.search.bitsets import distinct, without
 from rowlaw.search.hypergraph import Hypergraph
 from rowlaw.search.search import minimal_hitting_sets, refine
 from rowlaw.spark.jobs import cores
-from rowlaw.stopping import NEVER
 from rowlaw.storage.rulebook import pack_predicate, read_predicate
 
 if TYPE_CHECKING:
@@ -48,9 +46,6 @@ ONE_IN = 100  # part of the rows that a batch is expected to bring, where the tw
 GROWING = 2  # times that indexes may cost more than counting: as the table grows they cost less
 MAX_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
-SEARCH = 3e-6  # seconds for each edge that a search takes, until one was measured
-ONE_SET_IN = 16  # sets that are asked whether they are broken, before refining
-REFINE = 1.6e-10  # seconds for each edge that refining costs for each set that is broken
 
 
 @dataclass
@@ -83,7 +78,6 @@ class MaintainedDenials:
     candidates: int = field(init=False, default=0)  # rules that searches proposed during the last batch
     validations: int = field(init=False, default=0)  # rules that all rows had to prove
     _counting_forced: bool | None = field(init=False, default=None)
-    _search_seconds: float = field(init=False, default=0.0)  # that the last search took
 
     def __post_init__(self) -> None:
         self.edges = self.atoms.edges(self.ledger.signatures)
@@ -256,7 +250,7 @@ class MaintainedDenials:
         if proven:
             sets = without(sets, np.concatenate(proven))
         ops = self.ops(sets)
-        left = sets[~proof.serves(self.prover.equal(ops), ops)]
+        left = sets[~proof.serves(self.prover.planner.equal(ops), ops)]
         self.candidates += len(left)
         return left
 
@@ -304,24 +298,15 @@ class MaintainedDenials:
 
     def _search(self) -> None:
         if not self.error:
-            began = time.perf_counter()
             self.sets = minimal_hitting_sets(self._graph(self.edges[self.ledger.holds]), threads=cores()).all
-            self._search_seconds = time.perf_counter() - began
 
     def _refine(self, held_before: np.ndarray, fresh: np.ndarray) -> None:
         """Take new edges into account; ``held_before`` are the places of those that the sets hit already."""
         if not len(fresh) or self.error:
             return
         new, old = distinct(self.edges[fresh]), self.edges[: len(held_before)][held_before]
-        most = int((self._search_seconds or len(old) * SEARCH) / (max(1, len(old)) * REFINE))
-        some = np.ascontiguousarray(self.sets[::ONE_SET_IN])  # which tell well enough which of the two it is to be
-        if (
-            len(self.sets) > most
-            and ONE_SET_IN * np.count_nonzero(extend.missing(new, 0, some, most, NEVER.flag)) > most
-        ):
-            self._search()
-        else:
-            self.sets = refine(self._graph(np.concatenate((old, new))), self.sets, len(old), threads=cores()).all
+        graph = self._graph(np.concatenate((old, new)))
+        self.sets = refine(graph, self.sets, len(old), threads=cores()).all
 
     def _approximate(self, living: int) -> None:
         budget = pairs_allowed(self.error, living * (living - 1))

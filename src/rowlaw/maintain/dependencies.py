@@ -235,7 +235,7 @@ class MaintainedDependencies:
         names, lines = [], [np.zeros((0, len(self.names)), np.uint8)]
         for goal, sets in self._listed():
             ops = self._ops(goal.target, sets)
-            served = proof.serves(self.prover.equal(ops), ops)
+            served = proof.serves(self.prover.planner.equal(ops), ops)
             kept = [i for i, s in enumerate(sets) if not served[i] and (goal.target, s.tobytes()) not in proven]
             names += [(goal.target, sets[i].tobytes()) for i in kept]
             lines.append(ops[kept])

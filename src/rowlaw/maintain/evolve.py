@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -87,7 +88,8 @@ class Evolution:
             cast("DependencyPart", part) for part in self._parts.values() if part is not self.denials
         ]
         self.scorer = scorer
-        self._denials: dict[Name, Law] = {}  # the rules of the sets of `denials`, all of them
+        # the rules of the sets of `denials`, all of them; None where the name is a set of atoms, which is enough
+        self._denials: dict[Name, Law | None] = {}
         self._numbers: dict[Name, int] = {}  # what is listed, in its order
         self._assigned = 0  # numbers so far
         self.first = ChangedRules()  # the rules it was created with
@@ -139,7 +141,8 @@ class Evolution:
     @property
     def rules(self) -> RuleSet:
         """All rules: those of the first table, the best first, and then those that came later."""
-        named = (NamedRule(f"R{number}", to_rule(self._law(name))) for name, number in self._numbers.items())
+        laws = zip(self._numbers.values(), self._laws(list(self._numbers)), strict=True)
+        named = (NamedRule(f"R{number}", to_rule(law)) for number, law in laws)
         return RuleSet(tuple(named), self.options.nulls, self._settings)
 
     @property
@@ -185,32 +188,30 @@ class Evolution:
         witnesses: dict[Name, Witness] = {}
         for part in self._dependency_parts:
             witnesses.update(part.apply(table, inserted, deleted).items())
-        lost: Mapping[Name, Law] = {}
-        fresh: Mapping[Name, Law] = {}
+        lost: Mapping[Name, Law | None] = {}
+        fresh: Collection[Name] = ()
         if self.denials is not None:
             lost, fresh = self._apply_denials(self.denials.apply(table, inserted, deleted), witnesses)
         if set(self.options.kinds) - {"dc"} or not (all_listed and self._known.everything):
-            rules, gone = self._listed(), lost
-            lost = {
-                name: gone[name] if name in gone else self._law(name) for name in self._numbers if name not in rules
-            }
-            fresh = {name: rule for name, rule in rules.items() if name not in self._numbers}
+            rules = self._listed()
+            lost = {name: lost.get(name) for name in self._numbers if name not in rules}
+            fresh = [name for name in rules if name not in self._numbers]
         numbers = [self._numbers.pop(name) for name in lost]
-        removed = ChangedRules(numbers, list(lost.values()), [witnesses.get(name, ()) for name in lost])
-        return Evolved(self._add(fresh, witnesses, table.living), removed)
+        removed = ChangedRules(numbers, self._laws(list(lost), lost), [witnesses.get(name, ()) for name in lost])
+        return Evolved(self._add(list(fresh), witnesses, table.living), removed)
 
     def _apply_denials(
         self, changed: Changed, witnesses: dict[Name, Witness]
-    ) -> tuple[Mapping[Name, Law], Mapping[Name, Law]]:
+    ) -> tuple[Mapping[Name, Law | None], Collection[Name]]:
         """The denial constraints that went and came."""
         assert self.denials is not None
         if not self._by_sets:  # sets that are minimal need not be minimal rules: look at all of them
             before, self._denials = self._denials, self._rules_of_sets(self.denials.chosen)
-            fresh = {name: law for name, law in self._denials.items() if name not in before}
+            fresh = [name for name in self._denials if name not in before]
             return {name: law for name, law in before.items() if name not in self._denials}, fresh
         gone = _names(changed.removed)
         # a trivial one is not there
-        lost: dict[Name, Law] = {name: self._denials.pop(name) for name in gone if name in self._denials}
+        lost: dict[Name, Law | None] = {name: self._denials.pop(name) for name in gone if name in self._denials}
         came = self._rules_of_sets(changed.added)
         self._denials.update(came)
         for names, pairs in ((gone, changed.removed_pairs), (_names(changed.added), changed.added_pairs)):
@@ -224,16 +225,16 @@ class Evolution:
         rules = [rule for part in self._dependency_parts for rule in part.rules]
         return rules if self.options.error else not_vacuous(rules, self._known)
 
-    def _listed(self) -> dict[Name, Law]:
+    def _listed(self) -> dict[Name, None]:
         """What is to be listed: no law twice, none that others imply, and none that no rows could break."""
         names = self._breakable()
         if not set(self.options.kinds) - {"dc"}:
-            return {name: self._denials[name] for name in names}
+            return dict.fromkeys(names)
         changed = self._listing.update(self._dependencies)
         news = self._listing.denials(
-            names, self._by_column(names), changed, lambda name: cast("Denial", to_rule(self._denials[name]))
+            names, self._by_column(names), changed, lambda some: [cast("Denial", to_rule(x)) for x in self._laws(some)]
         )
-        return {**{rule: rule for rule in self._listing.dependencies}, **{name: self._denials[name] for name in news}}
+        return dict.fromkeys([*self._listing.dependencies, *news])
 
     def _breakable(self) -> list[Name]:
         """The denial constraints that some rows could break."""
@@ -241,7 +242,7 @@ class Evolution:
         if self.denials is None or not names or self._known.everything:
             return names
         if not self._by_sets:
-            rules = {to_rule(law): name for name, law in self._denials.items()}
+            rules = {to_rule(law): name for name, law in zip(names, self._laws(names), strict=True)}
             return [rules[rule] for rule in not_vacuous(list(rules), self._known)]
         kept = sets_not_vacuous(self.denials.atoms.slots.slots, self.denials.ops(self._sets(names)), self._known)
         return [names[i] for i in np.flatnonzero(kept)]
@@ -261,41 +262,45 @@ class Evolution:
                 ):
                     accepted[:, self._names[slot.left.name]] = ops[:, i]
         else:
-            for row, name in zip(accepted, names, strict=True):
-                for p in cast("Denial", to_rule(self._denials[name])).predicates:
+            for row, law in zip(accepted, self._laws(names), strict=True):
+                for p in cast("Denial", to_rule(law)).predicates:
                     if p.same_column:
                         row[self._names[p.left.name]] &= int(p.op)
         return accepted
 
-    def _law(self, name: Name) -> Law:
-        """What is listed by a name."""
-        return self._denials[name] if isinstance(name, bytes) else name
+    def _laws(self, names: Sequence[Name], removed: Mapping[Name, Law | None] | None = None) -> list[Law]:
+        """What is listed by names; ``removed`` are denial constraints that are no longer there."""
+        if not self._by_sets:
+            gone = removed or {}
+            return [
+                (gone.get(name) or cast("Law", self._denials[name])) if isinstance(name, bytes) else name
+                for name in names
+            ]
+        assert self.denials is not None
+        lazy = LazyRules(self.denials.atoms, self._sets([name for name in names if isinstance(name, bytes)]))
+        places = count()
+        return [LazyRule(lazy, next(places)) if isinstance(name, bytes) else name for name in names]
 
     def _sets(self, names: Sequence[Name]) -> np.ndarray:
         """The sets of atoms that names stand for."""
-        return np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64).reshape(len(names), -1)
+        assert self.denials is not None
+        words = np.frombuffer(b"".join(cast("Sequence[bytes]", names)), np.uint64)
+        return words.reshape(len(names), self.denials.sets.shape[1])
 
-    def _rules_of_sets(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law]:
-        """Rules by the sets that they stand for; made when they are first read.
-
-        ``trivial``: which of them are true on any table, if that is known.
-        """
+    def _rules_of_sets(self, sets: np.ndarray, trivial: np.ndarray | None = None) -> dict[Name, Law | None]:
+        """Rules by the sets that they stand for, without those that are true on any table (``trivial``, if it is
+        known)."""
         assert self.denials is not None
         atoms = self.denials.atoms
         if not atoms.weak:
             return {str(d).encode(): d for d in minimal(atoms.denials(sets))}
-        lazy = LazyRules(atoms, sets)
-        rules: dict[Name, LazyRule] = {name: LazyRule(lazy, i) for i, name in enumerate(_names(sets))}
         left_out = trivial if trivial is not None else trivial_sets(atoms, sets)
-        return {
-            name: law
-            for (name, law), is_trivial in zip(rules.items(), left_out.tolist(), strict=True)
-            if not is_trivial
-        }
+        return dict.fromkeys(_names(sets[~left_out]))
 
     def _list_first(self, views: Mapping[bool, tuple[Atoms, EvidenceSet]], living: int) -> ChangedRules:
         """List the first rules, the best first."""
-        laws = self._listed()
+        names = list(self._listed())
+        laws = dict(zip(names, self._laws(names), strict=True))
         ranks: dict[Name, Rank] = {}
         for denials_too, view in views.items():
             mine = {
@@ -310,15 +315,21 @@ class Evolution:
             self._assign_numbers(best), [laws[name] for name in best], [()] * len(best), self._error, supports, scores
         )
 
-    def _add(self, laws: Mapping[Name, Law], witnesses: Mapping[Name, Witness], living: int) -> ChangedRules:
+    def _add(self, names: Sequence[Name], witnesses: Mapping[Name, Witness], living: int) -> ChangedRules:
         """List rules at the end, with their scores."""
-        if self.scorer.denials is not None and laws and all(isinstance(name, bytes) for name in laws) and self._by_sets:
-            assert self.denials is not None
-            scores = self.scorer.denials.scores(self.denials.ops(self._sets(list(laws))), living).tolist()
+        laws = self._laws(names)
+        if (
+            self.scorer.denials is not None
+            and self.denials is not None
+            and names
+            and all(isinstance(name, bytes) for name in names)
+            and self._by_sets
+        ):
+            scores = self.scorer.denials.scores(self.denials.ops(self._sets(names)), living).tolist()
         else:
-            scores = self.scorer.scores([to_rule(law) for law in laws.values()], living)
-        shown = [witnesses.get(name, ()) for name in laws]
-        return ChangedRules(self._assign_numbers(laws), list(laws.values()), shown, self._error, scores=scores)
+            scores = self.scorer.scores([to_rule(law) for law in laws], living)
+        shown = [witnesses.get(name, ()) for name in names]
+        return ChangedRules(self._assign_numbers(names), laws, shown, self._error, scores=scores)
 
     @property
     def _by_sets(self) -> bool:
@@ -410,10 +421,10 @@ class Evolution:
             part._check(alive)
         if self.denials is not None:
             assert set(self._rules_of_sets(self.denials.chosen)) == set(self._denials)
-        rules = not_vacuous([to_rule(law) for law in self._denials.values()], self._known)
+        rules = not_vacuous([to_rule(law) for law in self._laws(list(self._denials))], self._known)
         if set(self.options.kinds) - {"dc"}:
             rules = listed(self._dependencies, cast("list[Denial]", rules), exact=not self.options.error)
-        assert {to_rule(self._law(name)) for name in self._numbers} == set(rules)
+        assert {to_rule(law) for law in self._laws(list(self._numbers))} == set(rules)
 
 
 def _names(sets: np.ndarray) -> list[bytes]:

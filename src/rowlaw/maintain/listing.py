@@ -82,12 +82,16 @@ class Listing:
         return masks
 
     def denials(
-        self, names: Sequence[N], ops: np.ndarray, changed: set[Dependency], read: Callable[[N], Denial]
+        self,
+        names: Sequence[N],
+        ops: np.ndarray,
+        changed: set[Dependency],
+        read: Callable[[Sequence[N]], Sequence[Denial]],
     ) -> list[N]:
         """The denial constraints that are listed, of all there are: their names, and the outcomes they accept in each
         column.
 
-        ``changed`` is what :meth:`update` returned; ``read`` gives the rule of a name.
+        ``changed`` is what :meth:`update` returned; ``read`` gives the rules of names.
         """
         if not names:
             self._implied = {}
@@ -103,7 +107,8 @@ class Listing:
             implied.update(zip([names[i] for i in again], fresh.tolist(), strict=True))
         else:
             kept_rules = Implied(self._listed)
-            implied.update((names[i], self._is_implied(read(names[i]), kept_rules)) for i in again)
+            tested = [names[i] for i in again]
+            implied.update((n, self._is_implied(d, kept_rules)) for n, d in zip(tested, read(tested), strict=True))
         self._implied = implied
         return [name for name in names if not implied[name]]
 

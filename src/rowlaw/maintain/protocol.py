@@ -16,7 +16,8 @@ from rowlaw.predicates.space import SpaceOptions
 from rowlaw.progress import Progress
 from rowlaw.rules import RuleSet
 from rowlaw.rules.model import Denial, Kind, Nulls, Rule
-from rowlaw.storage.rulebook import Entry, Packed, Rulebook, Terms
+from rowlaw.storage.entries import Entry, Packed
+from rowlaw.storage.rulebook import Rulebook, Terms
 from rowlaw.storage.store import Reader, Writer
 from rowlaw.storage.table import GrowingTable
 

@@ -30,7 +30,6 @@ from rowlaw.storage.history import BatchRecord, Events, History, RawEvent, Rows,
 from rowlaw.storage.rulebook import Rulebook, saved_counts, short
 from rowlaw.storage.store import Store, Writer
 from rowlaw.storage.table import AppliedRows, GrowingTable
-from rowlaw.violations.check import rule_set
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,7 +122,7 @@ class Laws:
         )
         from rowlaw.discovery.discover import default_kinds  # a batch needs nothing of it
 
-        chosen = rule_set(rules, nulls) if rules is not None else None
+        chosen = _rule_set(rules, nulls) if rules is not None else None
         meaning = nulls or (chosen.nulls if chosen is not None else "unknown")
         options = UpkeepOptions(
             tuple(default_kinds(space) if kinds is None else kinds), meaning, error, space, index_quota, chosen
@@ -337,7 +336,7 @@ class Laws:
         (1, 1, 3)
         """
         shown = Progress(quiet=not progress)
-        guard_rules = rule_set(guard, None) if guard is not None else None
+        guard_rules = _rule_set(guard, None) if guard is not None else None
         with shown.phase("read"):
             insert_batch = self.table.read(inserts, **reading) if inserts is not None else None
             delete_batch = self.table.read(deletes, deletes=True, **reading) if deletes is not None else None
@@ -473,6 +472,12 @@ class Laws:
             writer.keep("first")
         writer.commit(facts)
         self._seen = self._store.generation
+
+
+def _rule_set(rules: Any, nulls: Nulls | None) -> RuleSet:
+    from rowlaw.violations.check import rule_set  # it brings both engines, which most batches do not need
+
+    return rule_set(rules, nulls)
 
 
 def _chosen_rules() -> type[Evolution]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
 import gc
 import json
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, chain, repeat
+from itertools import chain
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -19,7 +18,8 @@ import pyarrow as pa
 
 from rowlaw.rules.model import Rule
 from rowlaw.source.row_ids import given_id, id_columns
-from rowlaw.storage.rulebook import Entry, Packed, Rulebook, Terms, short
+from rowlaw.storage.entries import Entry, EntryColumns, cut, of_text, to_text
+from rowlaw.storage.rulebook import Rulebook, Terms, short
 from rowlaw.storage.table import GrowingTable
 
 What = Literal["born", "retired"]
@@ -154,25 +154,20 @@ class Events(Sequence[Event]):
         if not self.raw_events:
             return ""
         assert self.batch is not None
-        born = [entry for kind, entry, _ in self.raw_events if kind == "born"]
-        _, packed, _, errors, supports, scores = zip(*born, strict=True) if born else [()] * 6
-        rules = [rule[1:] if rule[0] == "dc" else () for rule in packed]
+        born = EntryColumns.of([entry for kind, entry, _ in self.raw_events if kind == "born"]).to_json()
+        shown = [one[2] for one in self.raw_events]
         return short(
             {
                 "row_id": given_id(self.rows.row_id),
                 "rows": self.rows.values,
                 "terms": self.terms.since(first),
                 "batch": self.batch.number,
-                "born": len(born),
-                "numbers": _text([entry.number for _, entry, _ in self.raw_events], np.int64),
-                "rules": _text(list(chain.from_iterable(rules)), np.int32),
-                "lengths": _text(list(map(len, rules)), np.int32),
-                "others": {place: rule for place, rule in enumerate(packed) if rule[0] != "dc"},
-                "errors": _text(errors, float),
-                "supports": _text([-1 if support is None else support for support in supports], np.int64),
-                "scores": _text(scores, float),
-                "witnesses": _text(list(chain.from_iterable(one[2] for one in self.raw_events)), np.int32),
-                "shown": _text([len(one[2]) for one in self.raw_events], np.int8),
+                "born": len(self.of("born")),
+                "numbers": to_text(np.array([entry.number for _, entry, _ in self.raw_events], np.int64)),
+                "rules": born["terms"],
+                **{name: born[name] for name in ("lengths", "others", "errors", "supports", "scores")},
+                "witnesses": to_text(np.fromiter(chain.from_iterable(shown), np.int32)),
+                "shown": to_text(np.fromiter(map(len, shown), np.int8, len(shown))),
             }
         )
 
@@ -180,21 +175,15 @@ class Events(Sequence[Event]):
 def replay(line: Mapping[str, Any], book: Rulebook) -> list[RawEvent]:
     """Do to a rulebook what a line of the log of events says."""
     book.terms.extend(line["terms"])
-    numbers = _values(line["numbers"], np.int64)
-    packed: list[Packed] = [
-        ("dc", *rule) for rule in _cut(_values(line["rules"], np.int32), _values(line["lengths"], np.int32))
-    ]
-    for place, rule in line["others"].items():
-        packed[int(place)] = rule
-    errors, scores = (
-        [None if math.isnan(value) else value for value in _values(line[name], float)] for name in ("errors", "scores")
-    )
-    supports = [None if value < 0 else value for value in _values(line["supports"], np.int64)]
-    witnesses = _cut(_values(line["witnesses"], np.int32), _values(line["shown"], np.int8))
+    numbers = of_text(line["numbers"], np.int64)
     ended = len(numbers) - line["born"]
-    born = map(Entry, numbers[ended:], packed, repeat(line["batch"]), errors, supports, scores)
+    batches = to_text(np.full(line["born"], line["batch"]))
+    came = {**line, "numbers": to_text(numbers[ended:]), "terms": line["rules"], "born": batches}
+    born = EntryColumns.from_json(came)
+    witnesses = cut(of_text(line["witnesses"], np.int32).tolist(), of_text(line["shown"], np.int8).tolist())
     events: list[RawEvent] = [
-        ("retired", book.remove(number), shown) for number, shown in zip(numbers[:ended], witnesses, strict=False)
+        ("retired", book.remove(number), shown)
+        for number, shown in zip(numbers[:ended].tolist(), witnesses, strict=False)
     ]
     return events + [("born", book.add(entry), shown) for entry, shown in zip(born, witnesses[ended:], strict=True)]
 
@@ -251,26 +240,6 @@ def log(text: str) -> np.ndarray:
 def _event(happening: RawEvent, batch: BatchRecord, rows: Rows, terms: Terms) -> Event:
     kind, entry, witness = happening
     return Event(kind, entry.id, terms.read(entry.packed), batch, *rows.of(witness))
-
-
-# Numbers in the log are the bytes of arrays: as many digits would take longer to write than all else that a batch does
-# to the rules.
-
-
-def _text(values: Sequence[float | None], dtype: Any) -> str:
-    """Numbers as a text; None becomes nan."""
-    return base64.b64encode(np.array(values, dtype).tobytes()).decode()
-
-
-def _values(text: str, dtype: Any) -> list[Any]:
-    values: list[Any] = np.frombuffer(base64.b64decode(text), dtype).tolist()
-    return values
-
-
-def _cut(values: list[Any], lengths: list[int]) -> list[list[Any]]:
-    """A list cut into pieces."""
-    ends = list(accumulate(lengths))
-    return [values[end - length : end] for end, length in zip(ends, lengths, strict=True)]
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

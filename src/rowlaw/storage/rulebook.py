@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from rowlaw.rules import NamedRule, RuleSet, parse
 from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Nulls, Op, OrderCompatible, Predicate, Rule
-
-Packed = tuple[Any, ...]  # a rule as a short JSON value
+from rowlaw.storage.entries import Entry, EntryColumns, Packed
 
 # JSON as it is written here, of values that hold no circles
 short = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
@@ -102,21 +101,6 @@ class Terms:
                 return parse(rest[0])
 
 
-class Entry(NamedTuple):
-    """A rule that lives: its number, the batch that brought it, and what was measured then."""
-
-    number: int
-    packed: Packed
-    born: int
-    error: float | None = None
-    support: int | None = None
-    score: float | None = None
-
-    @property
-    def id(self) -> str:
-        return f"R{self.number}"
-
-
 @dataclass
 class Rulebook:
     """The living rules, packed, by their numbers and in the order of their births.
@@ -128,21 +112,30 @@ class Rulebook:
     """
 
     terms: Terms = field(default_factory=Terms)
-    entries: dict[int, Entry] = field(default_factory=dict)
+    _saved: EntryColumns = field(default_factory=lambda: EntryColumns.of(()))
+    _removed: set[int] = field(default_factory=set)  # positions of saved entries
+    _added: dict[int, Entry] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self._saved) - len(self._removed) + len(self._added)
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries.values())
+        yield from (entry for position, entry in enumerate(self._saved) if position not in self._removed)
+        yield from self._added.values()
 
     def add(self, entry: Entry) -> Entry:
-        assert entry.number not in self.entries, f"there is an {entry.id}"
-        self.entries[entry.number] = entry
+        assert entry.number not in self._added, f"there is an {entry.id}"
+        self._added[entry.number] = entry
         return entry
 
     def remove(self, number: int) -> Entry:
-        return self.entries.pop(number)
+        if number in self._added:
+            return self._added.pop(number)
+        position = self._saved.position(number)
+        if position is None or position in self._removed:
+            raise KeyError(number)
+        self._removed.add(position)
+        return self._saved[position]
 
     def rule(self, entry: Entry) -> Rule:
         return self.terms.read(entry.packed)
@@ -152,11 +145,16 @@ class Rulebook:
         return RuleSet(tuple(named), nulls, settings)
 
     def to_json(self) -> dict[str, Any]:
-        return {"terms": self.terms.since(0), "rules": list(self)}
+        return {"terms": self.terms.since(0), "rules": EntryColumns.of(list(self)).to_json()}
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> Rulebook:
-        return Rulebook(Terms(value["terms"]), {fields[0]: Entry(*fields) for fields in value["rules"]})
+        rules = value["rules"]
+        # a list of entries in states of format 4
+        saved = (
+            EntryColumns.of([Entry(*e) for e in rules]) if isinstance(rules, list) else EntryColumns.from_json(rules)
+        )
+        return Rulebook(Terms(value["terms"]), saved)
 
 
 def saved_counts(saved: Mapping[str, Any]) -> tuple[RuleSet, dict[str, int]]:

@@ -30,7 +30,8 @@ import numpy as np
 from rowlaw.errors import RowlawError
 from rowlaw.storage.arrays import FileArray, step
 
-FORMAT = 4  # of the folder; another one is not read
+FORMAT = 5  # of the folder, as it is written
+OLDEST_FORMAT = 4  # that is read: in it, rules are a list of entries
 MANIFEST, LOCK, DATA = "manifest.json", "lock", "data"
 ALIGNED = 64  # bytes: where arrays begin in a file
 ALONE = 1 << 16  # bytes: an array this large has a file of its own, which goes when the array does
@@ -248,7 +249,7 @@ class Store:
             version, checksum = manifest["format"], manifest.pop("checksum")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise RowlawError("STATE_DAMAGED", path=str(path), problem="the manifest is not readable") from None
-        if version != FORMAT:
+        if not isinstance(version, int) or not OLDEST_FORMAT <= version <= FORMAT:
             remedy = (
                 "install a newer rowlaw" if isinstance(version, int) and version > FORMAT else "make the state anew"
             )
