@@ -55,6 +55,8 @@ _FEWER_RULES = (
     "--rules laws.yaml"
 )
 
+LISTED_COLUMNS = 8  # named in an error about an unknown column
+
 # condition -> (message, exit code). Messages are one sentence of cause and, where there is one, a remedy.
 CONDITIONS: dict[str, tuple[str, int]] = {
     # rules
@@ -97,6 +99,13 @@ CONDITIONS: dict[str, tuple[str, int]] = {
         RUN_FAILED,
     ),
     "SPARK_FAILED": ("Spark did not start: {problem}", RUN_FAILED),
+    "NOT_ON_WORKERS": (
+        (
+            "the Python of the Spark workers cannot import rowlaw; name this Python before the session is started "
+            "(PYSPARK_PYTHON={python}), or install rowlaw where the workers run"
+        ),
+        RUN_FAILED,
+    ),
     "JOB_FAILED": ("the Spark job {job!r} failed: {problem}", RUN_FAILED),
     # sources
     "NO_SUCH_TABLE": (
@@ -267,11 +276,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     >>> nearest("Salry", ["Salary", "Rate"])
     "; did you mean 'Salary'?"
+    >>> nearest("ZipCode", ["phone", "zip"])
+    "; did you mean 'zip'?"
     """
-    names = list(known)
-    folded = {n.casefold(): n for n in reversed(names)}
-    close = folded.get(name.casefold()) or next(iter(difflib.get_close_matches(name, names, n=1, cutoff=0.5)), None)
-    return f"; did you mean {close!r}?" if close is not None else ""
+    folded = {n.casefold(): n for n in reversed(list(known))}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def check_parameters(function: Callable[..., Any], given: Iterable[str], more: Iterable[str], name: str = "") -> None:
@@ -302,10 +312,20 @@ def no_column(
 
     >>> print(no_column("Salry", ["Salary"]))
     UNKNOWN_COLUMN: no column 'Salry'; did you mean 'Salary'?
+    >>> print(no_column("id", ["zip", "city"]))
+    UNKNOWN_COLUMN: no column 'id'; the columns are 'zip', 'city'
     """
-    reason = (skipped or {}).get(name)
-    return (
-        reason.at(place)
-        if reason is not None
-        else RowlawError("UNKNOWN_COLUMN", place, column=name, hint=nearest(name, known))
-    )
+    names = list(known)
+    reasons = skipped or {}
+    reason = reasons.get(name) or reasons.get(name.partition(".")[0])  # a field of a nested column
+    if reason is not None:
+        return reason.at(place)
+    return RowlawError("UNKNOWN_COLUMN", place, column=name, hint=nearest(name, names) or _all_of(names))
+
+
+def _all_of(names: list[str]) -> str:
+    """The hint that lists the columns, the first ones where they are many."""
+    if not names:
+        return ""
+    more = f" and {len(names) - LISTED_COLUMNS:,} more" if len(names) > LISTED_COLUMNS else ""
+    return f"; the columns are {', '.join(map(repr, names[:LISTED_COLUMNS]))}{more}"

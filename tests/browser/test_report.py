@@ -430,3 +430,21 @@ def test_long_names_break_at_their_underscores(visit, tmp_path):
     assert label.locator("wbr").count() == 4
     one.drawn("plot")
     assert "1 clash of rule R1" in one.page.get_attribute("#plot svg", "aria-label")
+
+
+def test_suggestions_are_seen_on_a_small_screen(visit, tmp_path):
+    """Long values are cut before they differ, and neither the values nor the suggestions lie outside of the screen."""
+    long = "patients who were given a medicine against their illness before they came: "
+    names = [f"{long}{'aspirin' if i else 'axpirin'}" for i in range(8)]
+    table = pa.table({"measure code": ["pn-3b"] * 8, "measure name": names})
+    with_one = rowlaw.check(table, "fd (`measure code`) -> `measure name`", progress=False)
+    with_one.to_html(tmp_path / "report.html")
+    page = visit(tmp_path / "report.html").page
+    page.set_viewport_size({"width": 400, "height": 850})
+    for section in ("#suspects-table", "#causes-table"):
+        assert "axpirin" in page.inner_text(section)
+        assert "aspirin" in page.inner_text(section)
+        assert (
+            page.evaluate("id => document.querySelector(id + ' table').getBoundingClientRect().right", section) <= 400
+        )
+    with_one.close()

@@ -118,6 +118,7 @@ def test_violations_to_a_file(people):
         (["people.csv"], ["BAD_OPTION", "--rule: give a rule"]),
         (["people.csv", "nothing.yaml"], ["NO_SUCH_FILE"]),
         (["nothing.csv", "--rule", "key (id)"], ["NO_SUCH_FILE", "nothing.csv"]),
+        (["nothing.xlsx", "--rule", "key (id)"], ["NO_SUCH_FILE", "nothing.xlsx"]),
         (["people.csv", "--rule", "key (id)", "--nulls", "maybe"], ["BAD_OPTION", "unknown, equal"]),
         (["people.csv", "--rule", "key (id)", "--format", "xml"], ["BAD_OPTION", "table, json"]),
         (["people.csv", "--rule", "key (id)", "--types", "id"], ["BAD_OPTION", "name=value"]),

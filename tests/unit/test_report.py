@@ -123,6 +123,20 @@ def test_what_it_says_of_a_check(result):
     assert said["sample"]["zip"] == ["07030", "07030", "10001", None]
 
 
+def test_long_values_show_where_they_differ():
+    names = [f"{'the same words ' * 20}{'aspirin' if i else 'axpirin'}, and so on" for i in range(8)]
+    table = pa.table({"code": [1] * 8, "name": names})
+    found = rowlaw.check(table, "fd (code) -> name", progress=False)
+    said = document(report_html(found))
+    found.close()
+    (cell,) = said["suspects"]["cells"]
+    assert "axpirin" in cell["value"]
+    assert "aspirin" in cell["usual"]
+    (clash,) = said["rules"][0]["clashes"]
+    values = next(line for line in clash["lines"] if line[0] == "name")
+    assert sorted("axpirin" in text for text in (values[1], values[4])) == [False, True]
+
+
 def test_broken_rules_come_first(result):
     statuses = [r["status"] for r in document(report_html(result))["rules"]]
     assert statuses == sorted(statuses, key=["broken", "holds"].index)

@@ -60,7 +60,7 @@ def test_literals_take_the_type_of_the_column(text, value):
     [
         ("key (n, Salry)", "UNKNOWN_COLUMN", "no column 'Salry'; did you mean 'Salary'?", "Salry"),
         ("not (s.n = t.n and t.salary > 5)", "UNKNOWN_COLUMN", "no column 'salary'; did you mean 'Salary'?", "salary"),
-        ("fd (n) -> zzzzzz", "UNKNOWN_COLUMN", "no column 'zzzzzz'", "zzzzzz"),
+        ("fd (n) -> zzzzzz", "UNKNOWN_COLUMN", "no column 'zzzzzz'; the columns are '", "zzzzzz"),
         ("od {`a c`}: n ~ x", "UNKNOWN_COLUMN", "no column 'a c'; did you mean 'a b'?", "`a c`"),
         ("od [n] -> [q desc]", "UNKNOWN_COLUMN", "no column 'q'", "q"),
         (
@@ -72,7 +72,12 @@ def test_literals_take_the_type_of_the_column(text, value):
         ("not (s.d < t.ts)", "INCOMPATIBLE_TYPES", "cannot compare s.d (date) with t.ts (timestamp)", "s.d < t.ts"),
         ("not (t.n = '5')", "INCOMPATIBLE_TYPES", "t.n (number) with '5' (text); drop the quotes", "t.n = '5'"),
         ("not (s.n = 'five')", "INCOMPATIBLE_TYPES", "s.n (number) with 'five' (text)", "s.n = 'five'"),
-        ("not (s.x = 5)", "INCOMPATIBLE_TYPES", "s.x (text) with 5 (number); write the text as '5'", "s.x = 5"),
+        (
+            "not (s.x = 5)",
+            "INCOMPATIBLE_TYPES",
+            "s.x (text) with 5 (number); write the text as '5', or give the column another type (types, --types)",
+            "s.x = 5",
+        ),
         (
             "not (s.x = date '2020-01-31')",
             "INCOMPATIBLE_TYPES",

@@ -2,10 +2,13 @@
 
 import gzip
 from datetime import date
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import orc
 
 from rowlaw.errors import RowlawError
@@ -121,6 +124,46 @@ def test_large_files_are_split_at_row_ends(tmp_path, monkeypatch):
         table = relation.decode()
     assert table.column("a").to_pylist() == list(range(300))
     assert table.column("b").to_pylist() == [f'line {i}\nand "more", {i}' for i in range(300)]
+
+
+# quotes that open a field, are doubled, stand inside a field, and follow a quoted part; ends of rows of both kinds
+PIECES = st.sampled_from(
+    ["a", ' "', '5" disk', '"', '""', '"b"', '"c"d"', '"x\ny"', '"say ""z""\n,"', "", "é", '"e"\r', "'"]
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(PIECES, PIECES), min_size=1, max_size=30),
+    end=st.sampled_from(["\n", "\r\n"]),
+    size=st.integers(1, 40),
+)
+def test_a_file_in_splits_is_the_file_in_one(tmp_path, monkeypatch, rows, end, size):
+    path = write(tmp_path, "t.csv", end.join(["a,b", *(",".join(row) for row in rows)]) + end)
+    dialect = csv.Dialect()
+    monkeypatch.setattr(csv, "SPLIT_BYTES", 1 << 20)  # as another example may have left it
+    (whole,) = csv.splits(path, dialect, ["a", "b"])
+    monkeypatch.setattr(csv, "SPLIT_BYTES", size)
+    parts = csv.splits(path, dialect, ["a", "b"])
+    assert [(part.start, part.end) for part in parts[1:]] == [(a.end, b.end) for a, b in pairwise(parts)]
+
+    def outcome(of):
+        try:
+            return [row for part in of for row in part.read(["a", "b"]).to_pylist()]
+        except RowlawError as error:  # a quote that is never closed, or a row of another width
+            return error.condition
+
+    assert outcome(parts) == outcome([whole])
+
+
+@pytest.mark.parametrize("text", ['a,b\n"e"\r,a\n', f"a,b\n{'x' * 200_000}\n"], ids=["return", "long field"])
+def test_a_row_that_is_too_short_is_no_empty_table(tmp_path, text):
+    with pytest.raises(RowlawError, match="RAGGED_ROW.*line 2: 1 field where the header has 2"):
+        read(write(tmp_path, "t.csv", text))
+
+
+def test_a_header_alone_is_an_empty_table(tmp_path):
+    assert read(write(tmp_path, "t.csv", "a,b")).num_rows == 0
 
 
 TABLE = pa.table({"a": [3, 1, None], "b": ["x", "é", "x"], "c.d": [1.5, float("nan"), -0.0]})

@@ -19,7 +19,7 @@ from rowlaw.rules.wording import counted
 from rowlaw.source.row_ids import RowId, named_records
 from rowlaw.violations import Result, Verdict, check
 from rowlaw.violations.clashes import check_target
-from rowlaw.violations.sides import Clash, printed
+from rowlaw.violations.sides import Clash, printed, printed_apart
 
 WIDE = 100  # columns when the output is not a terminal
 SHOWN_RULES = 5  # broken rules whose clashes are printed
@@ -146,7 +146,9 @@ def _suspects(result: Result, number: int) -> Table:
         header_style="bold",
     )
     for cell in named_records(result.suspects(number)):
-        table.add_row(*(Text(printed(value)) for value in cell.values()))
+        value, usual = printed_apart(cell["value"], cell["usual"])
+        texts = {name: printed(value) for name, value in cell.items()} | {"value": value, "usual": usual}
+        table.add_row(*map(Text, texts.values()))
     return table
 
 
@@ -170,7 +172,7 @@ def clash_grid(clashes: Sequence[Clash]) -> Table:
         for line in clash.lines:
             style = "bold red" if line.marked else ""
             other = line.right if line.right != line.left else ""
-            values = [Text(printed(value), style=style) for value in (line.left_value, line.right_value)]
+            values = [Text(value, style=style) for value in printed_apart(line.left_value, line.right_value)]
             table.add_row(
                 Text(f"  {printed(line.left)}"),
                 values[0],

@@ -16,7 +16,7 @@ from rowlaw.discovery.repair import CONFIDENCE, Repairs, repair
 from rowlaw.errors import RowlawError
 from rowlaw.rules.wording import counted
 from rowlaw.violations.clashes import check_file
-from rowlaw.violations.sides import printed
+from rowlaw.violations.sides import printed, printed_apart
 
 WIDE = 110  # columns when the output is not a terminal
 SHOWN = 20  # cells on a page
@@ -65,9 +65,13 @@ def _text(found: Repairs) -> str:
     console.print(Text(f"{repr(found).removeprefix('Repairs: ')}{more}"), soft_wrap=True)
     table = Table("row", "column", "value", "suggestion", "confidence", box=None, pad_edge=False, header_style="bold")
     for cell in found.cells.slice(0, SHOWN).to_pylist():
-        shown = [printed(cell[name]) for name in ("row", "column", "value")]
-        suggestion = printed(cell["suggestion"]) if cell["confidence"] >= CONFIDENCE else "-"
-        table.add_row(*map(Text, shown), Text(suggestion), f"{cell['confidence']:.2f}")
+        value, suggestion = printed_apart(cell["value"], cell["suggestion"])
+        shown = [printed(cell["row"]), printed(cell["column"]), value]
+        table.add_row(
+            *map(Text, shown),
+            Text(suggestion if cell["confidence"] >= CONFIDENCE else "-"),
+            f"{cell['confidence']:.2f}",
+        )
     if len(found):
         console.print(table)
     console.print(Text(f"\nagain: {command()}", style="dim"), soft_wrap=True)

@@ -20,12 +20,13 @@ from rowlaw.report.profiling import Profile, of_engine
 from rowlaw.rules import FunctionalDependency, NamedRule, Nulls, RuleSet, english
 from rowlaw.violations import Result
 from rowlaw.violations.causes import Causes
-from rowlaw.violations.sides import Clash, distinct, printed, side_by_side
+from rowlaw.violations.sides import Clash, distinct, printed, printed_apart, side_by_side
 
 if TYPE_CHECKING:
     from rowlaw.maintain import History
 
 MATRIX = (60, 40)  # rules and columns of the matrix: more cannot be read
+SUSPECT_CHARACTERS = 36  # of a cell that is probably wrong, and of what is suggested: a line of the table
 WORST_COLUMNS = 6  # values shown of a row
 LOOKED_AT = 4  # violations that are looked at for each clash that is shown: the same values again say nothing new
 EACH = 2  # pairs of one row: several rows that are wrong say more than one
@@ -94,14 +95,11 @@ def _suspects(found: pa.Table | None, limits: Limits) -> dict[str, Any]:
     """Cells that dependencies contradict, with what they suggest instead."""
     if found is None:
         return {"total": 0, "cells": []}
-    cells = [
-        {
-            **{name: printed(cell[name], limits.cell) for name in ("row", "column", "value", "usual")},
-            "against": cell["against"],
-        }
-        | {"backing": cell["backing"]}
-        for cell in found.slice(0, limits.suspects).to_pylist()
-    ]
+    cells = []
+    for cell in found.slice(0, limits.suspects).to_pylist():
+        value, usual = printed_apart(cell["value"], cell["usual"], min(limits.cell, SUSPECT_CHARACTERS))
+        shown = {name: printed(cell[name], limits.cell) for name in ("row", "column")}
+        cells.append({**shown, "value": value, "usual": usual, **{name: cell[name] for name in ("against", "backing")}})
     return {"total": found.num_rows, "cells": cells}
 
 
@@ -235,17 +233,10 @@ def _operators(named: NamedRule, column: str) -> str:
 
 
 def _clash(clash: Clash, cell: int) -> dict[str, Any]:
-    lines = [
-        [
-            printed(k.left, cell),
-            printed(k.left_value, cell),
-            k.op,
-            printed(k.right, cell),
-            printed(k.right_value, cell),
-            int(k.marked),
-        ]
-        for k in clash.lines
-    ]
+    lines = []
+    for k in clash.lines:
+        left, right = printed_apart(k.left_value, k.right_value, cell)
+        lines.append([printed(k.left, cell), left, k.op, printed(k.right, cell), right, int(k.marked)])
     return {
         "s": printed(clash.s_row, cell),
         "t": None if clash.t_row is None else printed(clash.t_row, cell),

@@ -135,7 +135,8 @@ def _hint(literal: Constant, wanted: TypeClass) -> str:
         return "; drop the quotes" if fits else ""
     if wanted == "text":
         spelling = value.isoformat() if isinstance(value, dt.date) else str(literal)
-        return f"; write the text as '{spelling}'"
+        # a column without a value, as a batch may have, is text too
+        return f"; write the text as '{spelling}', or give the column another type (types, --types)"
     if wanted == "date" and isinstance(value, dt.datetime):
         return f"; write date '{value.date().isoformat()}'"
     return "; write true or false" if wanted == "boolean" and value in (0, 1) else ""

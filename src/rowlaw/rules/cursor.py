@@ -11,6 +11,7 @@ from rowlaw.rules.model import Column, Constant, Operand, Predicate, Row
 from rowlaw.rules.tokens import RuleText, Token, shown
 
 MAX_ITEMS = 1000  # predicates or columns: far beyond any rule that a person can read
+LONGEST_HINT = 40  # characters of a name that an error suggests
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Cursor:
             self.source.fail(problem, token.start, token.end)
         hint = (
             f"; write s.{token.text} or t.{token.text}"
-            if token.kind in ("word", "name") and len(token.text) <= 40
+            if token.kind in ("word", "name") and len(token.text) <= LONGEST_HINT
             else ""
         )
         return self.fail("s.column, t.column or a literal", token, hint)
@@ -138,5 +139,19 @@ class Cursor:
             )
 
     def fail(self, expected: str, token: Token, hint: str = "") -> NoReturn:
+        hint = hint or self._backticks(token)
         instead = f"the end of the {self.construct}" if token.kind == "end" else shown(token.text)
         self.source.fail(f"expected {expected}, found {instead}{hint}", token.start, token.end)
+
+    def _backticks(self, token: Token) -> str:
+        """The hint about a column name with a dot or a blank, if the token that was just taken may be inside one."""
+        if self.at < 3 or self.tokens[self.at - 3].kind != "punct" or self.tokens[self.at - 2].kind != "word":
+            return ""
+        before, after = self.tokens[self.at - 2], self.peek
+        if token.text == "." and after.kind in ("word", "number"):
+            name = f"{before.text}.{after.text}"
+        elif token.kind == "word" and after.kind in ("op", "punct", "end"):
+            name = f"{before.text} {token.text}"
+        else:
+            return ""
+        return f"; if the column is called {name!r}, write `{name}`" if len(name) <= LONGEST_HINT else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import mmap
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -87,7 +86,7 @@ def sniff(path: str, **given: Any) -> Dialect:
 
 
 def _rows(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
-    rows = csv.reader(io.StringIO(text), delimiter=delimiter, quotechar=quote)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
     try:
         for count, row in enumerate(row for row in rows if row):
             if count == SNIFFED_ROWS:
@@ -224,7 +223,7 @@ class CsvSplit:
         try:
             parsed = self._parsed(read_options, parse_options, convert_options)
         except (pa.ArrowInvalid, UnicodeDecodeError, LookupError) as error:
-            if self.skip_header and not first_rows(self.path, self.dialect):  # a header without an end of line
+            if self.skip_header and csv_errors.is_header_alone(self.path, self.dialect):  # without an end of line
                 return pa.table({name: pa.array([], pa.string()) for name in columns})
             raise csv_errors.explain(self.path, self.dialect, len(self.names), str(error)) from None
         if last is None:
@@ -268,7 +267,7 @@ def splits(path: str, dialect: Dialect, names: Sequence[str]) -> list[CsvSplit]:
     )
     if compression(path) or size <= SPLIT_BYTES * 3 // 2 or not ascii_like:
         return [whole]
-    cuts = [0, *_row_ends(path, dialect.quote, size), size]
+    cuts = [0, *_row_ends(path, dialect), size]
     parts = []
     for start, end in pairwise(cuts):
         if end > start:
@@ -278,28 +277,20 @@ def splits(path: str, dialect: Dialect, names: Sequence[str]) -> list[CsvSplit]:
     return parts
 
 
-def _row_ends(path: str, quote: str, size: int) -> list[int]:
-    """Offsets just after a newline that ends a row, about ``SPLIT_BYTES`` apart.
+def _row_ends(path: str, dialect: Dialect) -> list[int]:
+    """Offsets just after a newline that ends a row, about ``SPLIT_BYTES`` apart."""
+    from rowlaw.kernels.row_ends import FIELD_START, first_row_end, state_after  # only large files need compiled code
 
-    A newline ends a row when an even number of quotes precedes it: doubled quotes inside a field keep the parity.
-    """
-    ends = []
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        quotes = 0
-        for start in range(0, size, SPLIT_BYTES):
-            if start:
-                at, inside = start, quotes % 2 == 1
-                while at < size:
-                    newline = data.find(b"\n", at)
-                    if newline < 0:
-                        break
-                    inside ^= data[at:newline].count(quote.encode()) % 2 == 1
-                    at = newline + 1
-                    if not inside:
-                        ends.append(at)
-                        break
-            quotes += int(np.count_nonzero(np.frombuffer(data[start : start + SPLIT_BYTES], np.uint8) == ord(quote)))
-    return sorted(set(ends))
+    marks = ord(dialect.delimiter), ord(dialect.quote)
+    data = np.asarray(np.memmap(path, np.uint8, "r"))
+    ends, state = [], FIELD_START
+    for start in range(0, len(data), SPLIT_BYTES):
+        split = data[start : start + SPLIT_BYTES]
+        end = first_row_end(split, *marks, state) if start else -1
+        if end >= 0:
+            ends.append(start + end)
+        state = state_after(split, *marks, state)
+    return ends
 
 
 def undecoded(path: str, dialect: Dialect, error: UnicodeError) -> RowlawError:

@@ -79,6 +79,18 @@ def unclosed(path: str, dialect: Dialect) -> int | None:
     return None
 
 
+def is_header_alone(path: str, dialect: Dialect) -> bool:
+    """Return whether a file has one row and no more."""
+    try:
+        with io.TextIOWrapper(open_bytes(path), encoding=dialect.encoding, newline="") as text:
+            if dialect.marked:
+                next(text, None)
+            rows = (row for row, _ in _located(text, dialect) if row)
+            return next(rows, None) is not None and next(rows, None) is None
+    except (csv.Error, UnicodeError):
+        return False
+
+
 def check_closed(path: str, dialect: Dialect) -> None:
     """Raise an error if the file ends within a quoted field: what should be rows is then part of it."""
     line = unclosed(path, dialect)

@@ -293,7 +293,7 @@ def _open_delta(path: str, session: SparkSession | None) -> Source:
 def _catalog_table(name: str, session: SparkSession | None) -> Source:
     """A table of the Spark catalog; what is neither a path nor such a table is a missing file."""
     missing = RowlawError("NO_SUCH_FILE", path=name, hint=_near_files(name))
-    if not _TABLE_NAME.match(name) or Path(name).suffix.casefold() in FORMATS:
+    if not _TABLE_NAME.match(name) or Path(name).suffix.casefold() in (*FORMATS, *SPREADSHEETS):
         raise missing  # without starting Spark to ask for it
     if session is None:
         from rowlaw.spark.session import active_session

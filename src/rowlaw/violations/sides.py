@@ -138,3 +138,20 @@ def printed(value: Any, most: int = 60) -> str:
     text = "null" if value is None else str(value)
     text = text if text.isprintable() else "".join(c if c.isprintable() else "�" for c in text[: most + 1])
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def printed_apart(left: Any, right: Any, most: int = 60) -> tuple[str, str]:
+    """Two cells as they are shown beside each other: where both are long and begin alike, from a little before the
+    first difference on.
+
+    >>> printed_apart("the same beginning, then x", "the same beginning, then y", most=12)
+    ('…hen x', '…hen y')
+    """
+    shown = printed(left, most), printed(right, most)
+    texts = str(left), str(right)
+    if shown[0] != shown[1] or min(map(len, texts)) <= most:
+        return shown
+    alike = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    start = max(0, alike - most // 3)
+    first, second = (f"…{printed(text[start:], most - 1)}" for text in texts)
+    return first, second
