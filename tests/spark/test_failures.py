@@ -1,5 +1,8 @@
 """A Spark job that fails is the named error JOB_FAILED with its cause, whatever was asked for."""
 
+import re
+import sys
+
 import pytest
 from pyspark.sql import functions as f
 
@@ -80,3 +83,15 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_written(spark, tmp_path):
         result.write_violations(f"{tmp_path}/out/")
     assert not (tmp_path / "out").exists()
     result.close()
+
+
+def test_workers_that_cannot_import_rowlaw(spark, tmp_path):
+    """As where they run another Python than this process: the error says which one to name."""
+
+    def value(i):
+        raise ModuleNotFoundError("No module named 'rowlaw'")
+
+    frame = spark.range(4).withColumn("i", f.udf(value, "bigint", useArrow=False)("id"))
+    with pytest.raises(RowlawError, match=f"NOT_ON_WORKERS: .*PYSPARK_PYTHON={re.escape(sys.executable)}") as raised:
+        rowlaw.check(frame, "key (i)", engine="spark", progress=False)
+    assert raised.value.exit_code == 3

@@ -327,7 +327,15 @@ def job(session: SparkSession, description: str, done: Done | None = None, stop:
             raise
         except Exception as error:  # Spark's errors come as many types
             stop.check()  # the job was cancelled for that
-            raise RowlawError("JOB_FAILED", job=description, problem=cause(error)) from error
+            raise failure(description, error) from error
+
+
+def failure(description: str, error: Exception) -> RowlawError:
+    """Return the named error for what Spark raised in a job."""
+    problem = cause(error)
+    if "No module named 'rowlaw'" in problem:  # they run the python3 of their PATH, unless the session names another
+        return RowlawError("NOT_ON_WORKERS", python=sys.executable)
+    return RowlawError("JOB_FAILED", job=description, problem=problem)
 
 
 def cause(error: Exception) -> str:

@@ -16,7 +16,7 @@ from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.roles import may_be
 from rowlaw.engine.spark.view import View
 from rowlaw.errors import RowlawError
-from rowlaw.spark.jobs import described
+from rowlaw.spark.jobs import described, failure
 from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Counting:
                 raise
             except Exception as error:  # Spark's errors come as many types
                 self.stop.check()  # the job was cancelled for that
-                raise RowlawError("JOB_FAILED", job=job.description, problem=str(error)) from error
+                raise failure(job.description, error) from error
 
     def _itself(self, part: AnyPart) -> list[Counted]:
         own = itself(self.view, self.rows, part)

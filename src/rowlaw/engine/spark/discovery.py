@@ -37,7 +37,7 @@ from rowlaw.relation.memory import MemoryRelation
 from rowlaw.relation.pairs import Pairs
 from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Column, Denial, Op, Predicate, Rule, between_rows
-from rowlaw.spark.jobs import DriverThreads, Workers, described
+from rowlaw.spark.jobs import DriverThreads, Workers, described, failure
 from rowlaw.stopping import NEVER, Stop, Stopped
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class SparkDiscoveryEngine(SparkEngine):
                 listed = sent.mapInArrow(task, pair_schema(types, self._columns)).toArrow()
             except Exception as error:  # Spark's errors come as many types
                 stop.check()
-                raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
+                raise failure(description, error) from error
         if not listed.num_rows:
             return {}
         width = len(self._columns)
@@ -300,7 +300,7 @@ class SparkDiscoveryEngine(SparkEngine):
                 return frame.collect()
             except Exception as error:  # Spark's errors come as many types
                 stop.check()
-                raise RowlawError("JOB_FAILED", job=description, problem=str(error)) from error
+                raise failure(description, error) from error
 
 
 def _equal_columns(denial: Denial) -> list[str]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from rowlaw.engine.answers import Removal, WorstRow, compared, value_names
 from rowlaw.engine.spark.first import first_violations
+from rowlaw.engine.spark.held import AT_ONCE, HeldRows, count_involved, hold, most_rows
 from rowlaw.engine.spark.involved import rows_involved
 from rowlaw.engine.spark.listed import pairs_of, violations
 from rowlaw.engine.spark.plan import Counted
@@ -47,6 +48,11 @@ class SparkCount:
     def rows(self) -> int:
         if self.known_rows is not None or not self.pairs:
             return self.known_rows or 0
+        held = self.findings.held(self.rule)
+        if held is not None:
+            return held.findings.counts[held.places[self.rule]].rows
+        if self.rule in self.findings._sizes:
+            return self.findings._sizes[self.rule]
         with self.findings.job("count the rows that take part in violations"):
             return int(self.findings.involved(self.rule).count())
 
@@ -59,6 +65,8 @@ class SparkFindings:
     checked: tuple[Rule, ...]
     counted: Mapping[int, Counted]
     _involved: dict[int, DataFrame] = field(default_factory=dict, repr=False)
+    _held: dict[int, HeldRows | None] = field(default_factory=dict, repr=False)
+    _sizes: dict[int, int] = field(default_factory=dict, repr=False)  # rows that take part in violations of a rule
 
     told_apart = False
 
@@ -88,15 +96,56 @@ class SparkFindings:
                 self._involved[rule] = self._rows.selectExpr(ROW, "cast(0 as bigint) as pairs").limit(0)
         return self._involved[rule]
 
+    def held(self, rule: int) -> HeldRows | None:
+        """The rows that take part in violations of a rule and of those after it; None where they are too many."""
+        if self.view.scope:  # the rows that take part do not say which may be `s`
+            return None
+        if rule not in self._held:
+            broken = [i for i, count in enumerate(self.counts) if count.pairs]
+            at = broken.index(rule) // AT_ONCE * AT_ONCE
+            rules = {i: self.checked[i] for i in broken[at : at + AT_ONCE]}
+            involved = {i: self.involved(i) for i in rules}
+            with self.job("rows that take part in violations"):
+                self._held.update(self._brought(rules, involved))
+        return self._held[rule]
+
+    def _brought(self, rules: Mapping[int, Rule], involved: Mapping[int, DataFrame]) -> dict[int, HeldRows | None]:
+        """Bring the rows of as many of some rules as this process may hold; None for the others."""
+        limit, pairs = most_rows(self.view, list(rules.values())), {i: self.counts[i].pairs for i in rules}
+        sizes = {i: (1 if about_single_rows(rule) else 2) * pairs[i] for i, rule in rules.items()}  # at most
+        sizes |= {i: known for i in rules if (known := self.counts[i].known_rows) is not None}
+        unsure = {i: involved[i] for i in rules if self.counts[i].known_rows is None}
+        if unsure and sum(sizes.values()) > limit:
+            self._sizes.update(count_involved(unsure))
+            sizes |= {i: self._sizes[i] for i in unsure}
+        chosen: dict[int, Rule] = {}
+        for rule in sorted(rules, key=lambda i: sizes[i]):
+            limit -= sizes[rule]
+            if limit >= 0:
+                chosen[rule] = rules[rule]
+        held = hold(self.view, self._rows, chosen, {i: involved[i] for i in chosen}, pairs) if chosen else None
+        return {rule: held if rule in chosen else None for rule in rules}
+
+    def _held_of_all(self) -> HeldRows | None:
+        """The rows that take part in violations of any rule, if they are held together."""
+        held = [self.held(rule) for rule, count in enumerate(self.counts) if count.pairs]
+        return held[0] if held and all(one is held[0] for one in held) else None
+
     @property
     def rows_involved(self) -> int:
-        frames = [self.involved(rule).select(ROW) for rule, count in enumerate(self.counts) if count.pairs]
-        if not frames:
+        if not any(count.pairs for count in self.counts):
             return 0
+        held = self._held_of_all()
+        if held is not None:
+            return len(held.ids)
+        frames = [self.involved(rule).select(ROW) for rule, count in enumerate(self.counts) if count.pairs]
         with self.job("count the rows that take part in violations"):
             return int(reduce(lambda a, b: a.union(b), frames).distinct().count())
 
     def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
+        held = self.held(rule) if self.counts[rule].pairs else None
+        if held is not None:
+            return held.first(rule, limit, each)
         with self.job(f"first violations of {self.checked[rule]}"):
             return first_violations(self.view, self._rows, self.involved(rule), self.checked[rule], limit, each)
 
@@ -209,6 +258,9 @@ class SparkFindings:
         broken = [rule for rule, count in enumerate(self.counts) if count.pairs]
         if not broken or limit < 1:
             return []
+        held = self._held_of_all()
+        if held is not None and set(columns) <= set(held.schema.names):
+            return held.worst(limit, columns)
         tagged = [self.involved(rule).select(ROW, "pairs", f.lit(rule).alias("rule")) for rule in broken]
         sums = reduce(lambda a, b: a.union(b), tagged).groupBy(ROW)
         totals = sums.agg(f.sum("pairs").alias("pairs"), f.collect_list(f.struct("rule", "pairs")).alias("rules"))
@@ -231,6 +283,9 @@ class SparkFindings:
         ]
 
     def rows_to_remove(self, rule: int, limit: int | None = None) -> Removal:
+        held = self.held(rule) if self.counts[rule].pairs else None
+        if held is not None:
+            return held.rows_to_remove(rule, limit)
         with self.job(f"rows to remove for {self.checked[rule]}"):
             return rows_to_remove(
                 self.view, self._rows, self.checked[rule], self.counts[rule].pairs, self.involved(rule), limit
@@ -242,6 +297,7 @@ class SparkFindings:
 
     def close(self) -> None:
         self._involved.clear()
+        self._held.clear()
         self.view.table.keeper.close()
 
 

@@ -59,6 +59,9 @@ class SparkParts(SparkFindings):
             self._involved[rule] = self.view.table.keeper.cache(together.groupBy(ROW).agg(f.sum(PAIRS).alias(PAIRS)))
         return self._involved[rule]
 
+    def held(self, rule: int) -> None:
+        """The rows that take part do not say which of their pairs have a new row."""
+
     def first(self, rule: int, limit: int, each: int | None = None) -> pa.Table:
         """Violations of each part, those of the rows in most violations first; a pair that is broken both ways in one
         direction."""

@@ -1,12 +1,11 @@
 """Cells that are probably wrong, on Spark: the votes of functional dependencies as joins with their groups.
 
-What a vote is says :mod:`rowlaw.engine.local.suspects`. Only cells that some dependency contradicts are looked at by
-the others.
+What a vote is says :mod:`rowlaw.engine.local.suspects`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -34,19 +33,22 @@ SCHEMA = pa.schema(
 
 
 def suspects(view: View, rows: DataFrame, rules: Mapping[FunctionalDependency, bool], limit: int | None) -> pa.Table:
-    """Cells that more rules contradict than confirm, those with most votes against them first."""
+    """Cells that more rules contradict than confirm, those with most votes against them first: one query, and one
+    before it if there are learnt rules."""
+    learnt = [rule for rule, is_learnt in rules.items() if is_learnt]
+    trusted = _saying_more_than_chance(view, rows, learnt) if learnt else set()
     by_column: dict[str, list[FunctionalDependency]] = {}
-    for rule, learnt in rules.items():
-        if not learnt or _says_more_than_chance(view, rows, rule):
+    for rule, is_learnt in rules.items():
+        if not is_learnt or rule in trusted:
             by_column.setdefault(rule.right, []).append(rule)
-    tables = [_accused(view, rows, name, some, limit) for name, some in by_column.items()]
-    labels = rows.select(ROW).limit(0).toArrow().schema.field(ROW).type
-    schema = pa.schema([pa.field("row", labels), *SCHEMA])
-    cells = pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
+    if not by_column:
+        labels = rows.select(ROW).limit(0).toArrow().schema.field(ROW).type
+        return pa.schema([pa.field("row", view.table.shown_id_type(labels)), *SCHEMA]).empty_table()
+    cells = _accused(view, rows, by_column, limit)
     place = {name: i for i, name in enumerate(by_column)}
     records = sorted(named_records(cells), key=lambda r: (r["backing"] - r["against"], r["row"], place[r["column"]]))
-    shown = schema.set(0, pa.field("row", view.table.shown_id_type(labels)))
-    return pa.Table.from_pylist(records[:limit], schema=shown)
+    ids = view.table.shown_id_type(cells.schema.field("row").type)
+    return pa.Table.from_pylist(records[:limit], schema=pa.schema([pa.field("row", ids), *SCHEMA]))
 
 
 def _groups(view: View, rows: DataFrame, rule: FunctionalDependency) -> DataFrame:
@@ -63,26 +65,70 @@ def _groups(view: View, rows: DataFrame, rule: FunctionalDependency) -> DataFram
     return cells.withColumn("size", f.sum("same").over(group)).withColumn("best", best)
 
 
-def _says_more_than_chance(view: View, rows: DataFrame, rule: FunctionalDependency) -> bool:
-    """Whether two rows of a group differ on the right side much less often than two rows of the table do."""
+def _saying_more_than_chance(
+    view: View, rows: DataFrame, rules: Sequence[FunctionalDependency]
+) -> set[FunctionalDependency]:
+    """The rules by which two rows of a group differ on the right side much less often than two rows of the table do."""
     from pyspark.sql import functions as f
 
-    cells = _groups(view, rows, rule).where("size > 1")
-    inside = cells.agg(
-        f.sum(f.col("same") * (f.col("size") - f.col("same")) / (f.col("size") - 1)), f.sum("same")
-    ).first()
-    right = view.table.names[rule.right]
-    known = view.table.known(rows, [*(view.table.names[c] for c in rule.left), right])
-    often = known.groupBy(right).agg(f.count(f.lit(1)).alias("n"))
-    whole = often.agg(f.sum("n"), f.sum(f.col("n") * (f.col("n") - 1))).first()
-    if inside is None or not inside[1] or whole is None or whole[0] < 2:
-        return False
-    by_chance = 1 - whole[1] / (whole[0] * (whole[0] - 1))
-    return bool(inside[0] / inside[1] <= CHANCE * by_chance + ROUNDING)
+    sums = []
+    for number, rule in enumerate(rules):
+        cells = _groups(view, rows, rule).where("size > 1")
+        differ = f.sum(f.col("same") * (f.col("size") - f.col("same")) / (f.col("size") - 1))
+        inside = cells.agg(differ.alias("differ"), f.sum("same").alias("company"))
+        right = view.table.names[rule.right]
+        known = view.table.known(rows, [*(view.table.names[c] for c in rule.left), right])
+        often = known.groupBy(right).agg(f.count(f.lit(1)).alias("n"))
+        equal = f.sum(f.col("n").cast("double") * (f.col("n") - 1))
+        whole = often.agg(f.sum("n").alias("n"), equal.alias("equal"))
+        sums.append(inside.crossJoin(whole).select(f.lit(number).alias("rule"), "*"))
+    trusted = set()
+    for row in reduce(lambda a, b: a.unionByName(b), sums).collect():
+        if row["company"] and row["n"] >= 2:
+            by_chance = 1 - row["equal"] / (row["n"] * (row["n"] - 1))
+            if row["differ"] / row["company"] <= CHANCE * by_chance + ROUNDING:
+                trusted.add(rules[row["rule"]])
+    return trusted
 
 
-def _accused(view: View, rows: DataFrame, name: str, rules: list[FunctionalDependency], limit: int | None) -> pa.Table:
-    """Cells of one column that more rules contradict than confirm."""
+def _accused(
+    view: View, rows: DataFrame, by_column: Mapping[str, Sequence[FunctionalDependency]], limit: int | None
+) -> pa.Table:
+    """Cells that more rules contradict than confirm, unordered; those with most votes against them if ``limit`` is
+    given."""
+    from pyspark.sql import functions as f
+
+    votes = [
+        vote.select(f.lit(place).alias("place"), "*")
+        for place, (name, rules) in enumerate(by_column.items())
+        for vote in _votes(view, rows, name, rules)
+    ]
+    cells = (
+        reduce(lambda a, b: a.unionByName(b), votes)
+        .groupBy(ROW, "place")
+        .agg(
+            f.first("value").alias("value"),
+            f.min("usual").alias("usual"),
+            f.sum("against").alias("against"),
+            f.sum("backing").alias("backing"),
+        )
+        .where("against > backing")
+    )
+    if limit is not None:
+        cells = cells.orderBy(f.col("backing") - f.col("against"), ROW, "place").limit(limit)
+    names = f.array(*(f.lit(name) for name in by_column))
+    return cells.select(
+        f.col(ROW).alias("row"),
+        f.get(names, f.col("place")).alias("column"),
+        "value",
+        f.col("usual.usual").alias("usual"),
+        "against",
+        "backing",
+    ).toArrow()
+
+
+def _votes(view: View, rows: DataFrame, name: str, rules: Sequence[FunctionalDependency]) -> list[DataFrame]:
+    """What each rule says about the cells of a column: their row, value and usual value, and its vote."""
     from pyspark.sql import functions as f
 
     table, right = view.table, view.table.names[name]
@@ -90,6 +136,8 @@ def _accused(view: View, rows: DataFrame, name: str, rules: list[FunctionalDepen
     votes = []
     for number, rule in enumerate(rules):
         cells = _groups(view, rows, rule).where(f"size > 1 and best.same * {MOST[1]} >= size * {MOST[0]}")
+        if len(rules) == 1:  # no other rule confirms what it contradicts: few rows have to be found
+            cells = cells.where("same < best.same")
         left = [table.names[c] for c in rule.left]
         renamed = cells.select(*(cells[c].alias(f"g_{c}") for c in left), "value", "same", "best")
         on = [same(rows[c], f.col(f"g_{c}"), table.nulls) for c in left]
@@ -109,24 +157,4 @@ def _accused(view: View, rows: DataFrame, name: str, rules: list[FunctionalDepen
                 backing.alias("backing"),
             )
         )
-    together = (
-        reduce(lambda a, b: a.unionByName(b), votes)
-        .groupBy(ROW)
-        .agg(
-            f.first("value").alias("value"),
-            f.min("usual").alias("usual"),
-            f.sum("against").alias("against"),
-            f.sum("backing").alias("backing"),
-        )
-    )
-    accused = together.where("against > backing").orderBy(f.col("backing") - f.col("against"), ROW)
-    accused = accused if limit is None else accused.limit(limit)
-    chosen = accused.select(
-        f.col(ROW).alias("row"),
-        f.lit(name).alias("column"),
-        "value",
-        f.col("usual.usual").alias("usual"),
-        "against",
-        "backing",
-    )
-    return chosen.toArrow()
+    return votes
