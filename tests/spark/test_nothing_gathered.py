@@ -1,12 +1,7 @@
-"""Nothing large passes the driver: with a limit of zero, and results of at most a few megabytes, everything works.
-
-The limit on results belongs to a Spark context, so a process of its own does everything that the tests look at."""
+"""Nothing large passes the driver: with a limit of zero, and results of at most a few megabytes, everything works."""
 
 import json
-import os
-import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -38,15 +33,33 @@ SETUP = """
 """
 
 
-COLLECTED = """
+def run(script, text):
+    done = script(SETUP + text, PYSPARK_PYTHON=sys.executable)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.timeout(600)
+def test_a_table_cannot_be_collected(script):
+    """The limit is effective: collecting the table fails."""
+    seen = run(
+        script,
+        """
     try:
         frame.toArrow()
         print(json.dumps("collected"))
     except Exception as error:
         print(json.dumps("maxResultSize" in str(error)))
-"""
+""",
+    )
+    assert seen is True
 
-CHECKED = """
+
+@pytest.mark.timeout(600)
+def test_checks(script):
+    seen = run(
+        script,
+        """
     rules = ["key (id)", "fd (zip) -> city", "od {state}: salary ~ tax"]
     rules += ["not (s.salary < t.salary and s.x < t.x and s.zip = t.zip)", "not (s.tax > s.salary)"]
     result = rowlaw.check(frame, rules, progress=False)
@@ -60,45 +73,9 @@ CHECKED = """
     result.to_html("report.html")
     plan = str(result.engine.explain(result["R4"].rule).count.method)
     print(json.dumps([list(result.counts.values()), broken, rows, clashes, len(worst), removal, flagged >= rows, plan]))
-"""
-
-DISCOVERED = """
-    found = rowlaw.discover(frame, kinds=["key", "fd"], progress=False)
-    print(json.dumps([found.rows, sorted(str(rule.rule) for rule in found)]))
-"""
-
-AGAINST = """
-    wrong = "city + cast(id % 500 = 0 as int) as city"
-    new = frame.where("id < 1000").selectExpr("id + 1000000 as id", "zip", wrong, "salary", "tax")
-    result = rowlaw.check(new, ["key (id)", "fd (zip) -> city", "od {}: salary ~ tax"], against=frame, progress=False)
-    assert str(result.engine.choice).startswith("spark"), result.engine.choice
-    rows = result.rows.where("new and rule = 'R2'").count()
-    print(json.dumps([list(result.counts.values()), rows, result.violations("R2").count()]))
-"""
-
-
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory):
-    """What each text printed."""
-    folder = tmp_path_factory.mktemp("limited")
-    texts = [COLLECTED, CHECKED, DISCOVERED, AGAINST]
-    (folder / "script.py").write_text("\n".join(map(textwrap.dedent, (SETUP, *texts))))
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
-    command = [sys.executable, str(folder / "script.py")]
-    done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=800, check=False
+""",
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [json.loads(line) for line in done.stdout.splitlines()[-len(texts) :]]
-
-
-def test_a_table_cannot_be_collected(seen):
-    """The limit is effective: collecting the table fails."""
-    assert seen[0] is True
-
-
-def test_checks(seen):
-    counts, broken, rows, clashes, worst, removal, flagged, plan = seen[1]
+    counts, broken, rows, clashes, worst, removal, flagged, plan = seen
     assert counts[0] == counts[2] == counts[4] == 0
     assert counts[1] == broken > 0
     assert counts[3] > 10**6
@@ -106,14 +83,34 @@ def test_checks(seen):
     assert rows > 2
 
 
-def test_discovery(seen):
-    rows, rules = seen[2]
+@pytest.mark.timeout(600)
+def test_discovery(script):
+    seen = run(
+        script,
+        """
+    found = rowlaw.discover(frame, kinds=["key", "fd"], progress=False)
+    print(json.dumps([found.rows, sorted(str(rule.rule) for rule in found)]))
+""",
+    )
+    rows, rules = seen
     assert rows == 200_000
     assert {"key (id)", "fd (salary) -> tax", "fd (zip) -> state"} <= set(rules)
     assert "fd (zip) -> city" not in rules
 
 
-def test_new_rows_against_the_table(seen):
-    counts, rows, pairs = seen[3]
+@pytest.mark.timeout(600)
+def test_new_rows_against_the_table(script):
+    seen = run(
+        script,
+        """
+    wrong = "city + cast(id % 500 = 0 as int) as city"
+    new = frame.where("id < 1000").selectExpr("id + 1000000 as id", "zip", wrong, "salary", "tax")
+    result = rowlaw.check(new, ["key (id)", "fd (zip) -> city", "od {}: salary ~ tax"], against=frame, progress=False)
+    assert str(result.engine.choice).startswith("spark"), result.engine.choice
+    rows = result.rows.where("new and rule = 'R2'").count()
+    print(json.dumps([list(result.counts.values()), rows, result.violations("R2").count()]))
+""",
+    )
+    counts, rows, pairs = seen
     assert counts[0] == counts[2] == 0
     assert counts[1] == pairs > rows > 2
