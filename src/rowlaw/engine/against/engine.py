@@ -1,8 +1,8 @@
 """The engine of an incremental check: which rules do new rows break, among themselves and together with old rows.
 
-The old table may be of any size. One scan finds its rows that could break a rule together with a new row, and keeps
-them alone; then LocalEngine, or SparkEngine where they are many, answers for both tables together, for pairs with at
-least one new row.
+The old table may be of any size. One scan finds its rows that could break a rule together with a new row. If these are
+few, they are brought here, and LocalEngine answers for both tables together, for pairs with at least one new row. If
+they are many, violations are counted where they are (`new_pairs`), and SparkEngine lists rows and pairs on request.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The old rows that could break a rule together with a new row, found by Spark: one scan of the old table, and nothing
-is shuffled.
+"""The old rows that could break a rule together with a new row, found by Spark in one scan of the old table. Nothing is
+shuffled, except where equal rows are folded to be counted.
 
 The new rows become boxes (see `boxes`), small tables that every worker gets. Rows of the old table that satisfy no box
 of any conflict are left out where they are read. What is left is a superset of the rows in violations, most often a
