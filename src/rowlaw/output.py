@@ -28,7 +28,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     A device or a pipe (``/dev/stdout``) has no name to put a file under, and is written as it is.
 
     >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "told.txt")
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "answer.txt")
     >>> with whole_file(path) as draft:
     ...     _ = pathlib.Path(draft).write_text("all of it")
     ...     path.exists()
@@ -67,7 +67,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[str]:
     """Where to write files that are to appear together as the folder ``path``, which must not exist.
 
     >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "told")
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "answers")
     >>> with whole_folder(path) as draft:
     ...     _ = pathlib.Path(draft, "part").write_text("all of it")
     ...     path.exists()

@@ -50,7 +50,7 @@ def test_without_java_the_story_is_told_without_spark(here, capsys, monkeypatch)
 @pytest.mark.parametrize("name", ["planes", "staff"])
 def test_every_planted_error_is_found(name):
     """Each is blamed by some law: the smallest repair of the law removes its row."""
-    told = stories.story(name)
+    told = stories.read_story(name)
     found = rowlaw.discover(told.table, progress=False)
     laws = rowlaw.RuleSet((*found.rules[:40], *told.rules), found.nulls)
     assert rowlaw.check(told.table, laws, progress=False).broken == ()
@@ -83,5 +83,5 @@ def test_a_folder_of_somebody_else_is_left_alone(here):
 
 def test_the_package_is_not_imported():
     """Importing it would read all its tables, and warn."""
-    stories.story("planes")
+    stories.read_story("planes")
     assert stories.PACKAGE not in sys.modules

@@ -338,7 +338,7 @@ def explain(
     if plan or analyze:
         explaining.plan(source, rule, rules, meant, reading, analyze=analyze, **given)
         return
-    told: dict[str, Any] = {
+    wanted: dict[str, Any] = {
         "rules": rules,
         "nulls": meant,
         "row_id": options.names(row_id),
@@ -347,7 +347,7 @@ def explain(
         **reading,
     }
     with unheard():  # there is nothing to show of an explanation that is not whole
-        explaining.run(source, rule, master, quiet=quiet, options=told, **given)
+        explaining.run(source, rule, master, quiet=quiet, options=wanted, **given)
 
 
 @app.command(epilog="Example: rowlaw report people.csv laws.yaml --out report.html")

@@ -95,9 +95,9 @@ def _rules(file: str | None, texts: list[str], nulls: Nulls | None) -> RuleSet:
 def _text(result: Result, sample: int, suspects: int, out: str | None) -> str:
     console = Page(out, WIDE)
     broken = sorted(result.broken, key=lambda v: -v.violations)
-    told = str(result.causes()) if broken else ""
-    if told:
-        console.print(Text(told, style="bold") + Text("\n"), soft_wrap=True)
+    causes = str(result.causes()) if broken else ""
+    if causes:
+        console.print(Text(causes, style="bold") + Text("\n"), soft_wrap=True)
     console.print(_verdicts(result))
     for verdict in broken[:SHOWN_RULES] if sample else ():
         console.print(_clashes(result, verdict, sample))
@@ -156,8 +156,8 @@ def _clashes(result: Result, verdict: Verdict, sample: int) -> Group:
     """Some violations of a rule, below what it says."""
     head = Text(f"\n{verdict.id}: ", style="bold") + Text(english(verdict.rule, result.engine.types))
     # discovery's reasons are for the rule, not for its breach
-    told = verdict.named.because if verdict.named.score is None else None
-    because = [Text(f"because {told}", style="dim")] if told else []
+    reason = verdict.named.because if verdict.named.score is None else None
+    because = [Text(f"because {reason}", style="dim")] if reason else []
     return Group(head, *because, clash_grid(result.side_by_side(verdict.id, sample)))
 
 

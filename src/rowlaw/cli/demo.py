@@ -20,7 +20,7 @@ from rich.text import Text
 from rowlaw.cache import numba_cache
 from rowlaw.cli import flights
 from rowlaw.cli.check import clash_grid
-from rowlaw.cli.stories import PACKAGE, Story, installed, story
+from rowlaw.cli.stories import PACKAGE, Story, installed, read_story
 from rowlaw.cli.telling import say, step
 from rowlaw.discovery import discover
 from rowlaw.discovery.together import most_specific
@@ -54,23 +54,24 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True
             "rowlaw: the first run compiles the kernels, which takes a minute or two; later runs do not",
             file=sys.stderr,
         )
-    told = story("staff" if staff or not installed() else "planes")
+    story = read_story("staff" if staff or not installed() else "planes")
     home = _fresh(folder)
-    if told.name == "planes" and spark and _java():
+    if story.name == "planes" and spark and _java():
         flights.tell(console, home)
         say(
             console,
             Text("\nA small table in this process, without Spark: laws that are written down nowhere", style="bold"),
         )
-    _write(told, home)
+    _write(story, home)
     say(
-        console, f"The table {told.name}: {told.table.num_rows:,} rows, {told.table.num_columns} columns: {told.about}."
+        console,
+        f"The table {story.name}: {story.table.num_rows:,} rows, {story.table.num_columns} columns: {story.about}.",
     )
-    laws = _laws(console, told, home)
-    result = _errors(console, told, home, laws)
-    state = _arrival(console, told, home)
+    laws = _laws(console, story, home)
+    result = _errors(console, story, home, laws)
+    state = _arrival(console, story, home)
     report = home / "report.html"
-    write_report(report, result, history=state.history, title=f"{told.name} with errors", command=_again(told, home))
+    write_report(report, result, history=state.history, title=f"{story.name} with errors", command=_again(story, home))
     result.close()
     step(console, f"A report of all this: {report}", [])
     say(console, f"  One file of {report.stat().st_size / 1e6:.1f} MB that opens in any browser, without a network.")
@@ -85,7 +86,7 @@ def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True
 
 
 def _java() -> bool:
-    """Whether Spark can run; without Java the story is told without it."""
+    """Whether Spark can run; without Java the demo leaves out that part."""
     try:
         find_java()
     except RowlawError as error:
@@ -113,18 +114,18 @@ def _fresh(folder: str) -> Path:
     return home
 
 
-def _write(told: Story, home: Path) -> None:
+def _write(story: Story, home: Path) -> None:
     for name, table in (
-        (told.name, told.table),
-        (f"{told.name}-with-errors", told.with_errors),
-        ("arriving", told.arriving),
+        (story.name, story.table),
+        (f"{story.name}-with-errors", story.with_errors),
+        ("arriving", story.arriving),
     ):
         pyarrow.csv.write_csv(table, home / f"{name}.csv")
 
 
-def _laws(console: Console, told: Story, home: Path) -> RuleSet:
+def _laws(console: Console, story: Story, home: Path) -> RuleSet:
     """The ranked laws, and what nearly holds."""
-    source = home / f"{told.name}.csv"
+    source = home / f"{story.name}.csv"
     discovery = discover(os.fspath(source), progress=False)
     step(
         console,
@@ -135,8 +136,8 @@ def _laws(console: Console, told: Story, home: Path) -> RuleSet:
     for rule in discovery.rules[:SHOWN]:
         table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
     say(console, table)
-    _nearly(console, told.nearly, source, told.row_id)
-    laws = RuleSet((*discovery.rules[:CHECKED], *told.rules), discovery.nulls, discovery.settings)
+    _nearly(console, story.nearly, source, story.row_id)
+    laws = RuleSet((*discovery.rules[:CHECKED], *story.rules), discovery.nulls, discovery.settings)
     laws.save(home / "laws.yaml")
     return laws
 
@@ -151,21 +152,21 @@ def _nearly(console: Console, rule: Rule, source: Path, row_id: str) -> None:
     result.close()
 
 
-def _again(told: Story, home: Path) -> str:
-    return f"rowlaw check {home / told.name}-with-errors.csv {home / 'laws.yaml'} --row-id {told.row_id}"
+def _again(story: Story, home: Path) -> str:
+    return f"rowlaw check {home / story.name}-with-errors.csv {home / 'laws.yaml'} --row-id {story.row_id}"
 
 
-def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
+def _errors(console: Console, story: Story, home: Path, laws: RuleSet) -> Result:
     """The planted errors, and the laws that find each."""
-    result = check(home / f"{told.name}-with-errors.csv", laws, row_id=told.row_id, progress=False)
-    title = f"{len(told.planted)} errors planted in a copy: {len(result.broken)} of {len(laws)} laws are broken"
-    step(console, title, [_again(told, home)])
+    result = check(home / f"{story.name}-with-errors.csv", laws, row_id=story.row_id, progress=False)
+    title = f"{len(story.planted)} errors planted in a copy: {len(result.broken)} of {len(laws)} laws are broken"
+    step(console, title, [_again(story, home)])
     blamed: dict[object, list[str]] = {}
     for verdict in result.broken:
         for row in result.rows_to_remove(verdict.id).first:
             blamed.setdefault(row, []).append(verdict.id)
     table = Table("row", "column", "was", "became", "found by the laws", box=None, header_style="dim", padding=(0, 1))
-    for error in told.planted:
+    for error in story.planted:
         ids = ", ".join(blamed.get(error.row, [])) or "none"
         table.add_row(
             printed(error.row), error.column, printed(error.was), Text(printed(error.became), style="bold red"), ids
@@ -179,12 +180,12 @@ def _errors(console: Console, told: Story, home: Path, laws: RuleSet) -> Result:
     return result
 
 
-def _arrival(console: Console, told: Story, home: Path) -> Laws:
+def _arrival(console: Console, story: Story, home: Path) -> Laws:
     """Rows arrive, and laws end."""
-    source, arriving, folder = home / f"{told.name}.csv", home / "arriving.csv", home / f"{told.name}.state"
-    state = Laws.create(folder, os.fspath(source), row_id=told.row_id, progress=False)
+    source, arriving, folder = home / f"{story.name}.csv", home / "arriving.csv", home / f"{story.name}.state"
+    state = Laws.create(folder, os.fspath(source), row_id=story.row_id, progress=False)
     change = state.apply(os.fspath(arriving), batch_id="demo")
-    commands = [f"rowlaw init {folder} {source} --row-id {told.row_id}", f"rowlaw apply {folder} --insert {arriving}"]
+    commands = [f"rowlaw init {folder} {source} --row-id {story.row_id}", f"rowlaw apply {folder} --insert {arriving}"]
     rows = "A row arrives" if change.inserted == 1 else f"{change.inserted} rows arrive"
     step(console, f"{rows}: {len(change.removed)} laws end, {len(change.added)} new ones hold", commands)
     retired = [event for event in change.events if event.kind == "retired"]

@@ -42,10 +42,15 @@ class Flights:
 
     @staticmethod
     def read() -> Flights:
-        told = read_stories()["flights"]
-        rules = tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in told["rules"].items())
+        story = read_stories()["flights"]
+        rules = tuple(NamedRule(id, parse(r["rule"]), because=r["because"]) for id, r in story["rules"].items())
         return Flights(
-            told["package"], told["file"], tuple(told["row_id"]), RuleSet(rules), told["nearly"], tuple(told["planted"])
+            story["package"],
+            story["file"],
+            tuple(story["row_id"]),
+            RuleSet(rules),
+            story["nearly"],
+            tuple(story["planted"]),
         )
 
     def table(self) -> pa.Table:
@@ -68,10 +73,10 @@ def tell(console: Console, home: Path) -> None:
     """Check the flights on Spark, before and after errors are planted, and leave files in a folder."""
     from rowlaw.spark.session import session
 
-    told = Flights.read()
+    story = Flights.read()
     file, laws = home / "flights.parquet", home / "flights.yaml"
-    pq.write_table(told.table(), file)
-    told.rules.save(laws)
+    pq.write_table(story.table(), file)
+    story.rules.save(laws)
     say(console, "A local Spark session starts; the table is a DataFrame, and stays one.")
     spark = session()
     flights = spark.read.parquet(str(file.absolute()))  # Java may have been started in another folder
@@ -81,19 +86,19 @@ def tell(console: Console, home: Path) -> None:
         [f'flights = spark.read.parquet("{file}")'],
         ">>>",
     )
-    result = _rules(console, told, flights, laws)
-    _nearly(console, told, result)
+    result = _rules(console, story, flights, laws)
+    _nearly(console, story, result)
     result.close()
-    _errors(console, told, spark, flights, home)
+    _errors(console, story, spark, flights, home)
 
 
-def _rules(console: Console, told: Flights, flights: DataFrame, laws: Path) -> Result:
+def _rules(console: Console, story: Flights, flights: DataFrame, laws: Path) -> Result:
     """Every rule, its exact count of violations, and which engine counted them."""
-    result = check(flights, laws, row_id=told.row_id, engine="spark", progress=False)
-    command = f'result = rowlaw.check(flights, "{laws}", row_id={list(told.row_id)}, engine="spark")'
+    result = check(flights, laws, row_id=story.row_id, engine="spark", progress=False)
+    command = f'result = rowlaw.check(flights, "{laws}", row_id={list(story.row_id)}, engine="spark")'
     step(
         console,
-        f"{len(told.rules)} rules, checked where the rows are: violating pairs of rows are counted exactly",
+        f"{len(story.rules)} rules, checked where the rows are: violating pairs of rows are counted exactly",
         [command],
         ">>>",
     )
@@ -106,9 +111,9 @@ def _rules(console: Console, told: Flights, flights: DataFrame, laws: Path) -> R
     return result
 
 
-def _nearly(console: Console, told: Flights, result: Result) -> None:
+def _nearly(console: Console, story: Flights, result: Result) -> None:
     """A rule that few rows break, and how few would have to go."""
-    verdict = result[told.nearly]
+    verdict = result[story.nearly]
     step(
         console,
         "One that nearly holds: the clashing values side by side",
@@ -120,10 +125,10 @@ def _nearly(console: Console, told: Flights, result: Result) -> None:
     say(console, Padding(clash_grid(result.side_by_side(verdict.id, 1)), (0, 0, 0, 2)))
 
 
-def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataFrame, home: Path) -> None:
+def _errors(console: Console, story: Flights, spark: SparkSession, flights: DataFrame, home: Path) -> None:
     """Cells are changed in a copy; the rules find them; results are DataFrames."""
-    holding = RuleSet(tuple(named for named in told.rules if named.id != told.nearly), told.rules.nulls)
-    result = check(_damaged(told, flights), holding, row_id=told.row_id, engine="spark", progress=False)
+    holding = RuleSet(tuple(named for named in story.rules if named.id != story.nearly), story.rules.nulls)
+    result = check(_damaged(story, flights), holding, row_id=story.row_id, engine="spark", progress=False)
     broken = [verdict.id for verdict in result.broken]
     blamed: dict[Any, list[str]] = {}
     for id in broken:
@@ -131,13 +136,13 @@ def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataF
             blamed.setdefault(row, []).append(id)
     step(
         console,
-        f"{len(told.planted)} errors planted in a copy: the fewest rows without which the rules hold",
+        f"{len(story.planted)} errors planted in a copy: the fewest rows without which the rules hold",
         ["result.rows_to_remove(id)"],
         ">>>",
     )
     table = Table("row", "column", "became", "found by the rules", box=None, header_style="dim", padding=(0, 1))
-    for error in told.planted:
-        row = told.id_of(error)
+    for error in story.planted:
+        row = story.id_of(error)
         table.add_row(
             printed(row),
             error["column"],
@@ -168,13 +173,13 @@ def _errors(console: Console, told: Flights, spark: SparkSession, flights: DataF
     result.close()
 
 
-def _damaged(told: Flights, flights: DataFrame) -> DataFrame:
+def _damaged(story: Flights, flights: DataFrame) -> DataFrame:
     """The flights with other values in some cells."""
     from pyspark.sql import functions as f
 
-    for error in told.planted:
+    for error in story.planted:
         here: Column = f.lit(True)
-        for name, value in zip(told.row_id, told.id_of(error), strict=True):
+        for name, value in zip(story.row_id, story.id_of(error), strict=True):
             here = here & (f.col(name) == f.lit(value))
         flights = flights.withColumn(
             error["column"], f.when(here, f.lit(error["value"])).otherwise(f.col(error["column"]))

@@ -142,8 +142,8 @@ def check_github(result: Result, sample: int) -> str:
             f"{english(verdict.rule, result.engine.types)} {_summary(verdict)}",
             *map(_plain, result.side_by_side(verdict.id, sample)),
         ]
-        told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        lines.append(f"::{level} {told}::{_data(chr(10).join(shown))}")
+        attributes = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        lines.append(f"::{level} {attributes}::{_data(chr(10).join(shown))}")
     of = counted(len(result.verdicts), "rule")
     return "\n".join([*lines, f"rowlaw: {len(result.broken):,} of {of} broken, {counted(result.table_rows, 'row')}"])
 

@@ -63,13 +63,13 @@ def _stopped(*_: object) -> None:
     end_now("stopped", RUN_FAILED)
 
 
-def end_now(told: str, code: int) -> NoReturn:
+def end_now(message: str, code: int) -> NoReturn:
     """End the process without waiting for anything: one line on stderr, scratch files removed, no exit code but
     this. Any thread may call it: a press of Ctrl-C is heard in whichever thread is first."""
     with suppress(ValueError):  # only the main thread sets handlers
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
-        os.write(2, (_CLEAR_LINE if os.isatty(2) else b"") + f"{told}\n".encode())
+        os.write(2, (_CLEAR_LINE if os.isatty(2) else b"") + f"{message}\n".encode())
     with suppress(OSError):  # what the command still says while files go away under it is of no use
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)

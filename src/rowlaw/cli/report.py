@@ -35,24 +35,24 @@ def run(
     """Check the rules of a file, or discover some, and write the report. The exit code is that of ``rowlaw check``."""
     session = started(master)
     common: dict[str, Any] = {"row_id": row_id, "session": session, "progress": not quiet, **reading}
-    told: dict[str, Any] = {"title": os.path.basename(source.rstrip("/")) or source, "command": command()}
+    options: dict[str, Any] = {"title": os.path.basename(source.rstrip("/")) or source, "command": command()}
     if state is not None:
         from rowlaw.maintain import Laws
 
         laws = Laws.open(state)
-        told["history"] = laws.history
+        options["history"] = laws.history
     code = 0
     if rules is None and state is None:
         discovery = discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RowlawWarning)  # the user was warned when the table was first read
             columns = profile(source, rules=discovery, session=session, progress=False, **reading)
-        write_report(out, discovery, profile=columns, **told)
+        write_report(out, discovery, profile=columns, **options)
     else:
         given = load(rules) if rules is not None else laws.rules
         result = check(source, RuleSet.of(given, nulls=nulls), **common)
         try:
-            result.to_html(out, **told)
+            result.to_html(out, **options)
             code = result.exit_code
         finally:
             result.close()

@@ -49,7 +49,7 @@ def document(
 ) -> dict[str, Any]:
     """The JSON document of a state."""
     rules = laws.rules
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "state": laws.path,
         "rows": laws.table.living,
         "columns": list(laws.table.names),
@@ -61,10 +61,10 @@ def document(
     }
     if laws.chosen:
         counts = laws.counts
-        told["rules"] = [{**rule, "violations": counts[rule["id"]]} for rule in told["rules"]]
+        answer["rules"] = [{**rule, "violations": counts[rule["id"]]} for rule in answer["rules"]]
     if history:
         past = laws.history
-        told["batches"] = [
+        answer["batches"] = [
             {
                 "batch": b.number,
                 "id": b.id,
@@ -76,11 +76,11 @@ def document(
             }
             for b in past.batches
         ]
-        told["history"] = [event.to_dict() for event in _events(past, rule)]
+        answer["history"] = [event.to_dict() for event in _events(past, rule)]
     if keys:
-        told["keys"] = [list(key) for key in laws.keys]
-        told["non_keys"] = [list(key) for key in laws.non_keys]
-    return told
+        answer["keys"] = [list(key) for key in laws.keys]
+        answer["non_keys"] = [list(key) for key in laws.non_keys]
+    return answer
 
 
 def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
@@ -108,8 +108,14 @@ def explain(state: str, id: str, *, format: str, out: str | None) -> None:
     last = events[-1]
     now = "holds" if last.kind == "born" else "retired"
     if format == "json":
-        told = {"id": id, "kind": last.rule.kind, "rule": str(last.rule), "sentence": english(last.rule), "now": now}
-        write(json.dumps({**told, "history": [event.to_dict() for event in events]}, ensure_ascii=False), out)
+        described = {
+            "id": id,
+            "kind": last.rule.kind,
+            "rule": str(last.rule),
+            "sentence": english(last.rule),
+            "now": now,
+        }
+        write(json.dumps({**described, "history": [event.to_dict() for event in events]}, ensure_ascii=False), out)
         return
     head = [f"rule:     {last.rule}", f"in words: {english(last.rule)}", f"now:      {now}"]
     write("\n".join([*head, _history(past, id)]), out)

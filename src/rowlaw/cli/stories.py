@@ -44,8 +44,8 @@ class Story:
     arriving: pa.Table
 
 
-def story(name: str) -> Story:
-    """A story by its name; its table comes from a package that must be installed, or from rowlaw itself."""
+def read_story(name: str) -> Story:
+    """Read a story by its name; its table comes from a package that must be installed, or from rowlaw itself."""
     facts = read_stories()[name]
     folder = package_folder(facts["package"]) if "package" in facts else Path(str(files("rowlaw.cli") / "data"))
     table = _read(folder / facts["file"])

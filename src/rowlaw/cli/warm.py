@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from rowlaw.cache import cache_dir
-from rowlaw.cli.stories import story
+from rowlaw.cli.stories import read_story
 from rowlaw.discovery import discover
 from rowlaw.errors import RowlawError
 from rowlaw.maintain import Laws
@@ -32,7 +32,7 @@ def run(*, spark: bool, quiet: bool) -> None:
     """Compile the kernels of discovery, checks and upkeep by using them; then make the class archive that lets Java
     start faster."""
     progress = Progress(quiet=quiet)
-    table = story("staff").table
+    table = read_story("staff").table
     with progress.phase("compile the kernels of discovery"):
         discover(table, progress=False)
     with progress.phase("compile the kernels of checks"):

@@ -97,10 +97,10 @@ class Sample:
         order = np.empty(int(np.count_nonzero(groups >= 0)), np.int32)
         starts = np.empty(number + 1, np.int64)
         kernels.grouped(groups, number, order, starts)
-        told = tuple(self.names[c] for c in left)
+        determining = tuple(self.names[c] for c in left)
         rows = len(order)
         if rights is None and rows:
-            yield Dependence(told, None, (rows - number) / rows, self._collisions(left, starts))
+            yield Dependence(determining, None, (rows - number) / rows, self._collisions(left, starts))
         for right in range(len(self.names)) if rights is None else rights:
             if right in left or not rows:
                 continue
@@ -113,7 +113,7 @@ class Sample:
             if size:
                 mu = self._mu(right, order, size, held, squares)
                 shares = agreed / max(1, large), differing, second / max(1, differing)
-                yield Dependence(told, self.names[right], removed / size, mu, size / held, *shares)
+                yield Dependence(determining, self.names[right], removed / size, mu, size / held, *shares)
 
     def groups(self, left: tuple[int, ...]) -> tuple[np.ndarray, int]:
         """Return the group of each row by some columns, -1 if one of them is null, and how many groups there are."""

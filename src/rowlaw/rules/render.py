@@ -87,17 +87,17 @@ def sql(
     shown = ", ".join(
         [
             *(
-                f"{r}.{own} AS {name(f'{r}_row.{told}') if told else f'{r}_row'}"
+                f"{r}.{own} AS {name(f'{r}_row.{shown_as}') if shown_as else f'{r}_row'}"
                 for r in ("s", "t")[:arity]
-                for own, _, told in ids
+                for own, _, shown_as in ids
             ),
             *values,
         ]
     )
     differ = [f"s.{own} <> t.{own}" for own, _, _ in ids]
     other = differ[0] if len(ids) == 1 else f"({' OR '.join(differ)})"
-    # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB has to be
-    # told.
+    # Both sides of the join must see the same numbers: Spark never inlines a nondeterministic CTE, DuckDB needs
+    # the word MATERIALIZED.
     body = ", ".join([*(f"{counter} AS {own}" for own, counter, _ in ids), *map(column, rule.columns)])
     once = " MATERIALIZED" if dialect == "duckdb" else ""
     source = origin if origin is not None else ".".join(map(name, parts))

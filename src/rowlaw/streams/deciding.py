@@ -54,9 +54,12 @@ class Decision:
 
         taken = {name.casefold() for name in batch.columns}
         names = [_free(name, taken) for name in ("broken_rules", "partners", "batch")]
-        told = {self.number: pa.array(self.refused, pa.int64()), names[0]: pa.array(self.broken, pa.list_(pa.string()))}
-        told[names[1]] = self.partners
-        joined = batch.join(f.broadcast(frame_of(session, pa.table(told))), self.number)
+        refusals = {
+            self.number: pa.array(self.refused, pa.int64()),
+            names[0]: pa.array(self.broken, pa.list_(pa.string())),
+        }
+        refusals[names[1]] = self.partners
+        joined = batch.join(f.broadcast(frame_of(session, pa.table(refusals))), self.number)
         return joined.orderBy(self.number).drop(self.number).withColumn(names[2], f.lit(batch_id))
 
 

@@ -113,7 +113,7 @@ def _ready(home: Path) -> list[Path]:
 def _version(path: Path) -> tuple[int, int] | None:
     """The age and size of a file; None if it is gone, or no file."""
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return (told.st_mtime_ns, told.st_size) if path.is_file() else None
+    return (status.st_mtime_ns, status.st_size) if path.is_file() else None
