@@ -20,10 +20,10 @@ from rowlaw.stopping import Stop
 
 # rules ranked once it is time to stop, the shortest ones: writing more of them takes longer than a second
 LATE_RULES = 25_000
-RANKED = 0.15  # share of a time limit that is kept for ranking, at most RANKED_SECONDS (benchmarks/targets/limits.py)
-RANKED_SECONDS = 6.0
-WRITTEN = 0.03  # share of a time limit that is kept for what comes after discovery: writing the rules
-INTERRUPTED_SECONDS = 1.0  # for ranking after Ctrl-C
+_RANKED = 0.15  # share of a time limit that is kept for ranking, at most _RANKED_SECONDS (benchmarks/targets/limits.py)
+_RANKED_SECONDS = 6.0
+_WRITTEN = 0.03  # share of a time limit that is kept for what comes after discovery: writing the rules
+_INTERRUPTED_SECONDS = 1.0  # for ranking after Ctrl-C
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -56,8 +56,8 @@ class Deadline(Stop):
             raise RowlawError("BAD_OPTION", option="time_limit", value=seconds, problem="seconds, 0 or more")
         if seconds is None:
             return Deadline()
-        end = time.monotonic() + (1 - WRITTEN) * seconds
-        return Deadline(end - min(RANKED * seconds, RANKED_SECONDS), Deadline(end))
+        end = time.monotonic() + (1 - _WRITTEN) * seconds
+        return Deadline(end - min(_RANKED * seconds, _RANKED_SECONDS), Deadline(end))
 
     def end_at(self, moment: float, ranking: float) -> None:
         """Give a deadline a moment while it is in use, and one for ranking; an earlier moment stays."""
@@ -155,7 +155,7 @@ class Deadline(Stop):
         if self.interrupted:
             return False
         self.interrupted = True
-        self.ranking.moment = min(self.ranking.moment, time.monotonic() + INTERRUPTED_SECONDS)
+        self.ranking.moment = min(self.ranking.moment, time.monotonic() + _INTERRUPTED_SECONDS)
         self.request()
         return True
 

@@ -55,10 +55,10 @@ _FEWER_RULES = (
     "--rules laws.yaml"
 )
 
-LISTED_COLUMNS = 8  # named in an error about an unknown column
+_LISTED_COLUMNS = 8  # named in an error about an unknown column
 
 # condition -> (message, exit code). Messages are one sentence of cause and, where there is one, a remedy.
-CONDITIONS: dict[str, tuple[str, int]] = {
+_CONDITIONS: dict[str, tuple[str, int]] = {
     # rules
     "RULE_SYNTAX": ("{problem}", BAD_INPUT),
     "RULE_TOO_LONG": ("the rule has {size} {unit}; the limit is {limit}", BAD_INPUT),
@@ -187,7 +187,7 @@ CONDITIONS: dict[str, tuple[str, int]] = {
 
 
 # The same errors in the words of the command line, where options have other names.
-COMMAND_LINE: dict[str, str] = {
+_COMMAND_LINE: dict[str, str] = {
     "UNKNOWN_FORMAT": "{path}: cannot tell the format from the name; give it, for example --source-format csv",
     "RAGGED_ROW": (
         "{path}, line {line}: {fields} where the header has {expected}; {above}quote the field, fix the line "
@@ -208,7 +208,7 @@ COMMAND_LINE: dict[str, str] = {
     "MANY_RULES": "more than {most:,} minimal rules, too many to keep: name fewer --columns, or use --no-cross",
     "BAD_ROW_ID": "--row-id: column {column!r} {problem}",
 }
-OPTIONS = {
+_OPTIONS = {
     "format": "--source-format",
     "operators_of": "--operators",
     "predicates": "--predicate",
@@ -220,7 +220,7 @@ class RowlawError(Exception):
     """What rowlaw raises: ``condition`` names it, ``parameters`` hold the particulars."""
 
     def __init__(self, condition: str, place: Place | None = None, **parameters: Any) -> None:
-        template, self.exit_code = CONDITIONS[condition]
+        template, self.exit_code = _CONDITIONS[condition]
         self.condition = condition
         self.parameters = parameters
         self.place = place
@@ -243,13 +243,13 @@ class RowlawError(Exception):
             name = (
                 option
                 if option.startswith("-") or " " in option
-                else OPTIONS.get(option, "--" + option.replace("_", "-"))
+                else _OPTIONS.get(option, "--" + option.replace("_", "-"))
             )
             value = self.parameters["value"]
             shown = "" if value is True or value == "" else f" {value}"
             message = f"{name}{shown}: {self.parameters['problem']}"
-        elif self.condition in COMMAND_LINE:
-            message = COMMAND_LINE[self.condition].format(**self.parameters)
+        elif self.condition in _COMMAND_LINE:
+            message = _COMMAND_LINE[self.condition].format(**self.parameters)
         return f"{self.condition}: {message}" + (f"\n{self.place}" if self.place else "")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -327,5 +327,5 @@ def _all_of(names: list[str]) -> str:
     """The hint that lists the columns, the first ones where they are many."""
     if not names:
         return ""
-    more = f" and {len(names) - LISTED_COLUMNS:,} more" if len(names) > LISTED_COLUMNS else ""
-    return f"; the columns are {', '.join(map(repr, names[:LISTED_COLUMNS]))}{more}"
+    more = f" and {len(names) - _LISTED_COLUMNS:,} more" if len(names) > _LISTED_COLUMNS else ""
+    return f"; the columns are {', '.join(map(repr, names[:_LISTED_COLUMNS]))}{more}"

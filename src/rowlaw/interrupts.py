@@ -18,7 +18,7 @@ from typing import Any
 
 Listener = Callable[[], bool]  # whether the press was taken; called from any thread
 
-SEND_AGAIN = 100  # milliseconds after which the main thread, if it has not heard of a press, is sent it again
+_SEND_AGAIN = 100  # milliseconds after which the main thread, if it has not heard of a press, is sent it again
 
 _listeners: list[Listener] = []
 _presses = 0
@@ -130,7 +130,7 @@ class _Signals:
         sent = False
         while not self._over:
             sent = sent and self._refused > 0
-            come = ready.poll(SEND_AGAIN if self._refused and not sent else None)
+            come = ready.poll(_SEND_AGAIN if self._refused and not sent else None)
             self._take()
             with self._lock:
                 if self._refused and not come and not self._over:

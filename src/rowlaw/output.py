@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 
 from rowlaw.errors import RowlawError
 
-NAME_BYTES = 200  # of the file's name that the draft's name begins with: names of most file systems end at 255
+_NAME_BYTES = 200  # of the file's name that the draft's name begins with: names of most file systems end at 255
 
 drafts: set[str] = set()  # files and folders in the making, which a process that ends at once takes away
 
@@ -132,7 +132,7 @@ def _named(path: str) -> Iterator[None]:
 
 def _stem(target: str) -> str:
     folder, name = os.path.split(target)
-    return os.path.join(folder, os.fsdecode(os.fsencode(name)[:NAME_BYTES]))
+    return os.path.join(folder, os.fsdecode(os.fsencode(name)[:_NAME_BYTES]))
 
 
 def _sweep(target: str) -> None:

@@ -21,9 +21,9 @@ from rowlaw.violations import Result, Verdict, check
 from rowlaw.violations.clashes import check_target
 from rowlaw.violations.sides import Clash, printed, printed_apart
 
-WIDE = 100  # columns when the output is not a terminal
-SHOWN_RULES = 5  # broken rules whose clashes are printed
-NAMED = 10  # of the others that are named
+_WIDE = 100  # columns when the output is not a terminal
+_SHOWN_RULES = 5  # broken rules whose clashes are printed
+_NAMED = 10  # of the others that are named
 STYLES = {"holds": "green", "tolerated": "yellow", "warning": "yellow", "broken": "red"}
 
 
@@ -93,17 +93,17 @@ def _rules(file: str | None, texts: list[str], nulls: Nulls | None) -> RuleSet:
 
 
 def _text(result: Result, sample: int, suspects: int, out: str | None) -> str:
-    console = Page(out, WIDE)
+    console = Page(out, _WIDE)
     broken = sorted(result.broken, key=lambda v: -v.violations)
     causes = str(result.causes()) if broken else ""
     if causes:
         console.print(Text(causes, style="bold") + Text("\n"), soft_wrap=True)
     console.print(_verdicts(result))
-    for verdict in broken[:SHOWN_RULES] if sample else ():
+    for verdict in broken[:_SHOWN_RULES] if sample else ():
         console.print(_clashes(result, verdict, sample))
-    if sample and len(broken) > SHOWN_RULES:
-        others = broken[SHOWN_RULES:]
-        named = ", ".join(v.id for v in others[:NAMED]) + (", ..." if len(others) > NAMED else "")
+    if sample and len(broken) > _SHOWN_RULES:
+        others = broken[_SHOWN_RULES:]
+        named = ", ".join(v.id for v in others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
         console.print(
             Text(f"\n{counted(len(others), 'more broken rule')} not shown: {named} (--format markdown shows all)")
         )

@@ -33,15 +33,15 @@ from rowlaw.spark.java import find_java
 from rowlaw.violations import Result, check
 from rowlaw.violations.sides import printed
 
-WIDE = 110  # columns when the output is not a terminal
+_WIDE = 110  # columns when the output is not a terminal
 SHOWN = 12  # of the discovered laws
-CHECKED = 40  # of the discovered laws
+_CHECKED = 40  # of the discovered laws
 MARK = "Made by rowlaw demo. It may be deleted, and the next demo writes it anew.\n"
 
 
 def show(folder: str = "rowlaw-demo", *, staff: bool = False, spark: bool = True) -> None:
     """Tell the story, and leave its files in a folder; ``spark``: with the part on Spark."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
     began = time.monotonic()
     if not staff and not installed():
         print(
@@ -137,7 +137,7 @@ def _laws(console: Console, story: Story, home: Path) -> RuleSet:
         table.add_row(rule.id, f"{rule.score:.2f}", Text(str(rule.rule)), Text(english(rule.rule)))
     say(console, table)
     _nearly(console, story.nearly, source, story.row_id)
-    laws = RuleSet((*discovery.rules[:CHECKED], *story.rules), discovery.nulls, discovery.settings)
+    laws = RuleSet((*discovery.rules[:_CHECKED], *story.rules), discovery.nulls, discovery.settings)
     laws.save(home / "laws.yaml")
     return laws
 

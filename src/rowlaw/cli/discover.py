@@ -21,11 +21,11 @@ from rowlaw.rules import NamedRule
 from rowlaw.rules.model import FunctionalDependency, Key, Rule, quote
 from rowlaw.rules.wording import counted, percent
 
-SECTIONS = {"key": "keys", "fd": "functional dependencies", "od": "order", "dc": "other rules"}
-ALTERNATIVES = 4  # named beside a law
+_SECTIONS = {"key": "keys", "fd": "functional dependencies", "od": "order", "dc": "other rules"}
+_ALTERNATIVES = 4  # named beside a law
 # rules in a table; more of them come as plain lines, since laying out tens of thousands takes longer than finding them
 LAID_OUT = 500
-WIDE = 120  # columns when the output is not a terminal
+_WIDE = 120  # columns when the output is not a terminal
 
 
 def run(
@@ -65,7 +65,7 @@ def _written(found: Discovery, format: str, out: str | None, everything: bool) -
 
 
 def _text(found: Discovery, out: str | None, everything: bool) -> str:
-    console = Page(out, WIDE)
+    console = Page(out, _WIDE)
     hidden = {id for ids in (*found.folded.values(), *found.alternatives.values()) for id in ids}
     shown = [rule for rule in found if rule.id not in hidden] if everything else list(found.selected)
     console.print(Text(_head(found, len(shown), everything)), soft_wrap=True)
@@ -114,7 +114,7 @@ def _rules(count: int) -> str:
 def _sections(found: Discovery, rules: Sequence[NamedRule]) -> list[tuple[str, Table]]:
     """The rules by kind, each kind in order of rank."""
     sections = []
-    for kind, title in SECTIONS.items():
+    for kind, title in _SECTIONS.items():
         mine = [rule for rule in rules if rule.kind == kind]
         if not mine:
             continue
@@ -134,8 +134,8 @@ def _sections(found: Discovery, rules: Sequence[NamedRule]) -> list[tuple[str, T
 def _law(found: Discovery, rule: NamedRule) -> Text:
     """A law, and the columns that could stand in it instead."""
     others = [found[id].rule for id in found.alternatives.get(rule.id, ())]
-    alternatives = [_instead(rule.rule, other) for other in others[:ALTERNATIVES]]
-    more = f" and {len(others) - ALTERNATIVES:,} more" if len(others) > ALTERNATIVES else ""
+    alternatives = [_instead(rule.rule, other) for other in others[:_ALTERNATIVES]]
+    more = f" and {len(others) - _ALTERNATIVES:,} more" if len(others) > _ALTERNATIVES else ""
     return Text(str(rule.rule)) + Text(f" or {', '.join(alternatives)}{more}" if alternatives else "", style="dim")
 
 

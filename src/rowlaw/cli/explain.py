@@ -27,7 +27,7 @@ from rowlaw.rules.wording import counted
 from rowlaw.source import open_source
 from rowlaw.violations.sides import printed
 
-WIDE = 110  # columns when the output is not a terminal
+_WIDE = 110  # columns when the output is not a terminal
 
 
 def meaning(text: str, nulls: Nulls, *, format: str, out: str | None) -> None:
@@ -103,7 +103,7 @@ def run(
 
 
 def _text(found: Explanation, out: str | None) -> str:
-    console = Page(out, WIDE)
+    console = Page(out, _WIDE)
     console.print(Text(found.named.id, style="bold"), Text(f" {found.rule}"), soft_wrap=True)
     console.print(Text(english(found.rule)))
     for title, body in _parts(found):

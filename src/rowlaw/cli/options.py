@@ -23,7 +23,7 @@ CHECK_FORMATS = ("table", "json", "csv", "markdown", "junit", "github")
 RULE_FORMATS = ("table", "json", "csv", "markdown")  # of commands that print rules
 PROFILE_FORMATS = ("table", "json", "markdown")
 FORMATS = ("table", "json")  # of all others
-ALL_KINDS = "key,fd,od,dc"
+_ALL_KINDS = "key,fd,od,dc"
 _QUOTED = re.compile(r"\s*`((?:[^`]|``)*)`\s*(=)")  # a name in backticks before its value
 TIME_LIMIT = 60.0  # seconds for discovery where rules are only needed to explain or report others
 
@@ -46,7 +46,7 @@ NullsOption = Annotated[
 ]
 Kinds = Annotated[
     str | None,
-    typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{ALL_KINDS}; with --predicate: dc"),
+    typer.Option("--kinds", help="Kinds of rules, with commas.", show_default=f"{_ALL_KINDS}; with --predicate: dc"),
 ]
 Error = Annotated[
     float, typer.Option("--error", help="Share of pairs (dc) or rows (key, fd, od) that may break a rule.")
@@ -295,7 +295,7 @@ def kinds(text: str | None) -> list[str] | None:
         return None
     asked = names(text)
     if not asked:
-        raise RowlawError("BAD_OPTION", option="--kinds", value=text, problem=f"give one at least: {ALL_KINDS}")
+        raise RowlawError("BAD_OPTION", option="--kinds", value=text, problem=f"give one at least: {_ALL_KINDS}")
     return asked
 
 

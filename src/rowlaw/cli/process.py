@@ -21,7 +21,7 @@ from rowlaw.errors import RUN_FAILED
 from rowlaw.interrupts import heard
 from rowlaw.output import discard_drafts
 
-TIDY_SECONDS = 1.0  # for removing scratch files, when the process ends on Ctrl-C
+_TIDY_SECONDS = 1.0  # for removing scratch files, when the process ends on Ctrl-C
 BEGAN = time.monotonic()  # about when the process did: a time limit counts from here
 _CLEAR_LINE = b"\r\x1b[K\x1b[?25h"  # a progress bar hides the cursor
 
@@ -76,7 +76,7 @@ def end_now(message: str, code: int) -> NoReturn:
         os.dup2(nowhere, 2)
     tidy = threading.Thread(target=_tidy, daemon=True)
     tidy.start()
-    tidy.join(TIDY_SECONDS)
+    tidy.join(_TIDY_SECONDS)
     os._exit(code)
 
 

@@ -14,7 +14,7 @@ from rowlaw.cli.page import Page
 from rowlaw.report.profiling import HEAD, Profile, profile
 from rowlaw.rules.wording import counted
 
-WIDE = 140  # columns when the output is not a terminal
+_WIDE = 140  # columns when the output is not a terminal
 
 
 def run(
@@ -41,7 +41,7 @@ def run(
 
 
 def _text(found: Profile, out: str | None) -> str:
-    console = Page(out, WIDE)
+    console = Page(out, _WIDE)
     table = Table(*HEAD, box=None, pad_edge=False, header_style="bold")
     for column in table.columns[2:4]:
         column.justify = "right"

@@ -18,7 +18,7 @@ from rowlaw.rules.wording import counted
 from rowlaw.violations.clashes import check_file
 from rowlaw.violations.sides import printed, printed_apart
 
-WIDE = 110  # columns when the output is not a terminal
+_WIDE = 110  # columns when the output is not a terminal
 SHOWN = 20  # cells on a page
 
 
@@ -60,7 +60,7 @@ def run(
 
 
 def _text(found: Repairs) -> str:
-    console = Page(None, WIDE)
+    console = Page(None, _WIDE)
     more = f", the surest {SHOWN} of them below; --out FILE writes all" if len(found) > SHOWN else ""
     console.print(Text(f"{repr(found).removeprefix('Repairs: ')}{more}"), soft_wrap=True)
     table = Table("row", "column", "value", "suggestion", "confidence", box=None, pad_edge=False, header_style="bold")

@@ -16,7 +16,7 @@ from rowlaw.rules import Nulls, RuleSet, load
 from rowlaw.source.row_ids import RowId
 from rowlaw.violations import check
 
-TOP = 200  # rules that are discovered when none are given: more are not read
+_TOP = 200  # rules that are discovered when none are given: more are not read
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
         options["history"] = laws.history
     code = 0
     if rules is None and state is None:
-        discovery = discover(source, top=TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
+        discovery = discover(source, top=_TOP, nulls=nulls or "unknown", time_limit=time_limit, **common)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RowlawWarning)  # the user was warned when the table was first read
             columns = profile(source, rules=discovery, session=session, progress=False, **reading)

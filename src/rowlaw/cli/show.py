@@ -15,7 +15,7 @@ from rowlaw.maintain import Event, History, Laws
 from rowlaw.rules import english
 from rowlaw.source.row_ids import given_id
 
-WIDE = 120  # columns when the output is not a terminal
+_WIDE = 120  # columns when the output is not a terminal
 
 
 def run(
@@ -86,7 +86,7 @@ def document(
 def rules_text(laws: Laws, top: int | None, out: str | None) -> str:
     """The rules as a table, and a line about the state."""
     rules, counts = laws.rules, laws.counts
-    console = Page(out, WIDE)
+    console = Page(out, _WIDE)
     table = Table(
         "rule", "kind", *(["violations"] if laws.chosen else []), "law", box=None, pad_edge=False, header_style="bold"
     )

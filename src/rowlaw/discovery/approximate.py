@@ -23,9 +23,9 @@ from rowlaw.search.approximate import enumerate_approximate
 from rowlaw.stopping import Stopped
 
 ASKED_AT_ONCE = 500  # rules per question to the engine
-PORTION_SECONDS = 2.0  # for each question, where time is limited
-FIRST_SECONDS = 0.25  # for each rule of the first question, as long as nothing is known
-SURE = 3.0  # standard deviations of a sample
+_PORTION_SECONDS = 2.0  # for each question, where time is limited
+_FIRST_SECONDS = 0.25  # for each rule of the first question, as long as nothing is known
+_SURE = 3.0  # standard deviations of a sample
 
 
 def pairs_allowed(error: float, pairs: int) -> int:
@@ -101,7 +101,7 @@ class Counting:
             while not self.deadline.passed:
                 fresh = sets[[s.tobytes() not in good for s in sets]]
                 broken = []
-                for some in self.deadline.portions(fresh, ASKED_AT_ONCE, PORTION_SECONDS, FIRST_SECONDS):
+                for some in self.deadline.portions(fresh, ASKED_AT_ONCE, _PORTION_SECONDS, _FIRST_SECONDS):
                     few = self._violations(some) <= self.budget
                     good.update(s.tobytes() for s in some[few])
                     broken.append(some[~few])
@@ -137,7 +137,7 @@ class Counting:
         satisfied, counts = self._satisfied
         share = self.budget / max(1, self.engine.rows * (self.engine.rows - 1))
         total = max(1, int(counts.sum()))
-        enough = total * share + SURE * (total * share * (1 - share)) ** 0.5 + SURE**2
+        enough = total * share + _SURE * (total * share * (1 - share)) ** 0.5 + _SURE**2
         members = members.copy()
         left = satisfied[:, members].all(axis=1)
         while True:

@@ -24,9 +24,9 @@ from rowlaw.rules.outcomes import ANY, CODE_BITS, CODE_MASK, accept_encoding
 from rowlaw.search import bitsets
 from rowlaw.search.bitsets import ByteTable
 
-WEAK = (Op.LE, Op.GE, Op.NE)
+_WEAK = (Op.LE, Op.GE, Op.NE)
 EQUALITY = (Op.EQ, Op.NE)
-WRITTEN_AT_ONCE = 1 << 14  # sets turned into rules together
+_WRITTEN_AT_ONCE = 1 << 14  # sets turned into rules together
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,8 @@ class Atoms:
         predicates, places, weak = [], [], True
         for i, slot in enumerate(slots.slots):
             ops = given[slot.left, slot.right]
-            atoms: Sequence[Op] = WEAK if ops == set(Op) else EQUALITY if ops == set(EQUALITY) else sorted(ops)
-            weak = weak and atoms in (WEAK, EQUALITY)
+            atoms: Sequence[Op] = _WEAK if ops == set(Op) else EQUALITY if ops == set(EQUALITY) else sorted(ops)
+            weak = weak and atoms in (_WEAK, EQUALITY)
             for op in atoms:
                 predicates.append(Predicate(slot.left, op, slot.right))
                 places.append(i)
@@ -170,8 +170,8 @@ class Atoms:
         """The rules of sets of vertices (none of them forbidden)."""
         ordered = self.ordered
         denials = []
-        for start in range(0, len(sets), WRITTEN_AT_ONCE):
-            lines, lengths = self.places(sets[start : start + WRITTEN_AT_ONCE])
+        for start in range(0, len(sets), _WRITTEN_AT_ONCE):
+            lines, lengths = self.places(sets[start : start + _WRITTEN_AT_ONCE])
             for line, length in zip(lines.tolist(), lengths.tolist(), strict=True):
                 denials.append(Denial.canonical(tuple(map(ordered.__getitem__, line[:length]))))
         return denials

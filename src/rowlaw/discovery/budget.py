@@ -21,7 +21,7 @@ SECONDS, SECONDS_PER_CELL, MOST_SECONDS = 10.0, 5e-6, 42.0
 RULES = 10_000
 # where Spark's jobs validate: a round is several jobs over all rows
 SPARK_SECONDS, SPARK_SECONDS_PER_CELL = 120.0, 2e-5
-COMPILING = 90.0  # seconds that compiling all kernels of a run takes on a slow machine, once
+_COMPILING = 90.0  # seconds that compiling all kernels of a run takes on a slow machine, once
 # of the budget; ranking takes a few seconds, and may take longer only where the machine is busy
 SEARCHED, RANKED = 0.75, 2.0
 DEPENDENCIES = 0.55  # of the time left, for keys and functional dependencies
@@ -55,7 +55,7 @@ class Budget:
             else min(MOST_SECONDS, SECONDS + SECONDS_PER_CELL * cells)
         )
         if not is_compiled(compare_all):  # the first run on a machine
-            seconds += COMPILING
+            seconds += _COMPILING
         end = time.monotonic() + SEARCHED * seconds
         deadline.end_at(end, end + RANKED * seconds)
         deadline.most = RULES

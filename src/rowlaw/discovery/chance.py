@@ -18,7 +18,7 @@ from rowlaw.rules.model import Denial, Rule
 from rowlaw.stopping import Stop
 
 WEAK_PAIRS = 10.0  # expected violations (ordered pairs) below which chance explains a rule
-SEEN = 25  # pairs of a sample that are enough to estimate from
+_SEEN = 25  # pairs of a sample that are enough to estimate from
 
 
 class Chance:
@@ -65,7 +65,7 @@ class Chance:
             hits = np.logical_and.reduce([self._view.holds(p) for p in denial.predicates])
             seen = float(self._view.counts[hits].sum())
             counts[denial] = seen / self._view.total * self._pairs
-            if not self._whole and seen < SEEN and sum(p.op.is_inequality for p in denial.predicates) <= 1:
+            if not self._whole and seen < _SEEN and sum(p.op.is_inequality for p in denial.predicates) <= 1:
                 rare.append(denial)
         if rare:
             counts.update(zip(rare, map(float, self._engine.counts(rare, stop=self._stop)), strict=True))

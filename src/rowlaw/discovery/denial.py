@@ -48,12 +48,12 @@ from rowlaw.stopping import Stopped
 Strategy = Literal["auto", "pairs", "sample", "hydra"]
 
 ALWAYS_PAIRS = 2.0  # seconds of comparing all pairs that need no second thought: sampling and asking would take as long
-SAMPLE_SECONDS = 1e-5  # a row, for sampling
-LONG = 1e3  # seconds: the time of a search is unknown, so it counts as long where workers could help
-COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts what breaks approximate rules
-WRITING = 0.4  # of the time for ranking, for writing sets of atoms as rules
+_SAMPLE_SECONDS = 1e-5  # a row, for sampling
+_LONG = 1e3  # seconds: the time of a search is unknown, so it counts as long where workers could help
+_COUNTED_SECONDS = 60.0  # of comparing all pairs, beyond which the engine counts what breaks approximate rules
+_WRITING = 0.4  # of the time for ranking, for writing sets of atoms as rules
 RULES_PER_LOOK = 1 << 12  # rules written between two looks at the clock: about 20 ms
-QUICK_RULES = 500  # of which the minimal ones are found in no time
+_QUICK_RULES = 500  # of which the minimal ones are found in no time
 
 
 @dataclass
@@ -115,14 +115,14 @@ def _write(found: Denials, deadline: Deadline, known: KnownRows) -> None:
         return atoms.denials(portion[~trivial_sets(atoms, portion)] if atoms.weak else portion)
 
     items: Any = sets  # to a type checker an array is no sequence
-    found.denials, number = deadline.ranking.made(WRITING, items, written, RULES_PER_LOOK)
+    found.denials, number = deadline.ranking.made(_WRITING, items, written, RULES_PER_LOOK)
     found.sets = sets[:number]
     if not atoms.weak:
         try:
             found.denials = finished(lambda: minimal(found.denials), deadline.ranking)
         except Stopped:
-            found.denials = minimal(found.denials[:QUICK_RULES])
-            number = min(number, QUICK_RULES)
+            found.denials = minimal(found.denials[:_QUICK_RULES])
+            number = min(number, _QUICK_RULES)
     if number < total:
         found.partial = True
         found.why += deadline.left_out(number, total)
@@ -174,7 +174,7 @@ class _Run:
             return self.by_pairs(f"comparing all pairs of {counted(len(self.folded.rows), 'distinct row')} is quick")
         with self.progress.phase("sample"):
             rows = self.engine.rows
-            evidence = sampled(self.slots, self.sample, self.deadline, self.engine.workers_for(SAMPLE_SECONDS * rows))
+            evidence = sampled(self.slots, self.sample, self.deadline, self.engine.workers_for(_SAMPLE_SECONDS * rows))
         self.deadline.check()
         with self.progress.phase("search"):
             search = self._search(evidence)
@@ -244,7 +244,7 @@ class _Run:
         rows = self.engine.rows
         budget = pairs_allowed(error, rows * (rows - 1))
         counted = strategy == "sample" or not self.engine.sample_is_whole
-        if counted or (strategy == "auto" and self.pair_seconds > COUNTED_SECONDS):
+        if counted or (strategy == "auto" and self.pair_seconds > _COUNTED_SECONDS):
             return self._approximate_by_counting(
                 budget, "asked for" if strategy == "sample" else f"all {rows:,} rows have too many pairs"
             )
@@ -266,7 +266,7 @@ class _Run:
             self.atoms,
             np.zeros((0, self.atoms.words), np.uint64),
             self.deadline,
-            self.engine.workers_for(LONG, on_rows=False),
+            self.engine.workers_for(_LONG, on_rows=False),
         )
 
         def propose(edges: np.ndarray) -> np.ndarray:
@@ -290,7 +290,7 @@ class _Run:
         edges = finished(lambda: self.atoms.edges(evidence.signatures), self.deadline)
         if self.engine.rows == 1:
             edges = np.concatenate((edges, self._edges_of_one_row()))
-        return Search(self.atoms, edges, self.deadline, self.engine.workers_for(LONG, on_rows=False))
+        return Search(self.atoms, edges, self.deadline, self.engine.workers_for(_LONG, on_rows=False))
 
     def _edges_of_one_row(self) -> np.ndarray:
         """A single row is in no pair, but can break a rule about single rows: such a rule needs an atom that the row

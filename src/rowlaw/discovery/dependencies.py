@@ -37,7 +37,7 @@ Strategy = Literal["auto", "pairs", "sample"]
 ALWAYS_PAIRS = 1_000  # rows whose pairs are compared without a second thought
 COUNTEREXAMPLES = 10  # pairs asked for per broken law and round: HyOD section V.C
 PAIR_SECONDS, ORDER_SECONDS = 30e-9, 4e-9  # to compare a pair, and for each column if order is asked for
-EVERYTHING = 1 << 40  # laws to ask about at once
+_EVERYTHING = 1 << 40  # laws to ask about at once
 LAW_SECONDS, ROW_SECONDS = 5e-5, 40e-9  # to validate a law, and for each row
 
 
@@ -128,7 +128,7 @@ class Exact:
         self.why = f"laws of {self.engine.sample().rows:,} rows are validated on all {self.engine.rows:,}"
         for goal in (*self.goals.first, *self.goals.second):
             goal.proven.clear()
-            goal.portion = EVERYTHING  # most laws of the sample hold, and a round of questions takes long
+            goal.portion = _EVERYTHING  # most laws of the sample hold, and a round of questions takes long
         with self.progress.phase("validate") as phase, suppress(Stopped):
             self._converse(self.goals.first, phase)
             for goal in self.goals.second:  # contexts that determined a side of the sample may not do so in the table

@@ -17,14 +17,14 @@ from rowlaw.source.row_ids import naming_only
 from rowlaw.stopping import NEVER, Stop
 
 # The same for all tables: benchmarks/targets/dirty.py
-STRONG = 0.7  # mu+ of a law of one column on the left side that needs no other proof
-STRONG_TWO = 0.9  # of two columns: their groups are smaller, and more of them are tried
-WEAK = 0.3  # mu+ that any law must have
-FEW = 0.05  # share of rows that are exceptions to a law of weaker agreement
+_STRONG = 0.7  # mu+ of a law of one column on the left side that needs no other proof
+_STRONG_TWO = 0.9  # of two columns: their groups are smaller, and more of them are tried
+_WEAK = 0.3  # mu+ that any law must have
+_FEW = 0.05  # share of rows that are exceptions to a law of weaker agreement
 # groups that agree, share of second values, and exceptions that look like errors, at least
 AGREED, SECOND, EXCEPTIONS = 0.95, 0.35, 10
 GROUP = 5.0  # rows of a group on average, but for strong laws of one column
-SHORTER = 0.02  # mu+ by which a law must be better than one with fewer columns on the left side
+_SHORTER = 0.02  # mu+ by which a law must be better than one with fewer columns on the left side
 
 
 def learnt(engine: DiscoveryEngine, *, seed: int = 0, stop: Stop = NEVER) -> RuleSet:
@@ -39,7 +39,7 @@ def learnt(engine: DiscoveryEngine, *, seed: int = 0, stop: Stop = NEVER) -> Rul
         if law.right is None or not _holds(law):
             continue
         shorter = (other for other in lefts.get(law.right, ()) if set(other.left) < set(law.left))
-        if all(law.mu > other.mu + SHORTER for other in shorter):
+        if all(law.mu > other.mu + _SHORTER for other in shorter):
             lefts.setdefault(law.right, []).append(law)
             kept.append(law)
     kept.sort(key=lambda law: -law.mu)
@@ -49,8 +49,8 @@ def learnt(engine: DiscoveryEngine, *, seed: int = 0, stop: Stop = NEVER) -> Rul
 
 def _holds(law: Dependence) -> bool:
     if len(law.left) > 1:
-        return law.mu >= STRONG_TWO and law.group >= GROUP
-    if law.mu >= STRONG:
+        return law.mu >= _STRONG_TWO and law.group >= GROUP
+    if law.mu >= _STRONG:
         return True
     like_errors = law.agreed >= AGREED and law.second <= SECOND and law.exceptions >= EXCEPTIONS
-    return law.mu >= WEAK and law.group >= GROUP and (law.removed <= FEW or like_errors)
+    return law.mu >= _WEAK and law.group >= GROUP and (law.removed <= _FEW or like_errors)

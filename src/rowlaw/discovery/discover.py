@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Strategy = Literal["auto", "pairs", "sample", "hydra", "levels"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-SO_FAR = 3  # rules of a kind that are named while the run goes on
+_SO_FAR = 3  # rules of a kind that are named while the run goes on
 
 
 def discover(
@@ -305,7 +305,7 @@ def _so_far(rules: Sequence[Rule]) -> str:
     for kind, what in (("key", "key"), ("fd", "functional dependency")):
         mine = sorted((rule for rule in rules if rule.kind == kind), key=lambda rule: len(rule.columns))
         plural = what if len(mine) == 1 else "keys" if kind == "key" else "functional dependencies"
-        shortest = f" ({', '.join(map(str, mine[:SO_FAR]))}{', ...' if len(mine) > SO_FAR else ''})" if mine else ""
+        shortest = f" ({', '.join(map(str, mine[:_SO_FAR]))}{', ...' if len(mine) > _SO_FAR else ''})" if mine else ""
         parts.append(f"{len(mine):,} {plural}{shortest}")
     return f"so far: {' and '.join(parts)}"
 

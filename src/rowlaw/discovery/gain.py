@@ -20,30 +20,31 @@ from rowlaw.rules.model import Column, Denial, FunctionalDependency, Key, Op, Or
 from rowlaw.source.row_ids import naming_only
 
 # chosen by benchmarks/targets/reading.py, with half of its tables
-KIND_PRIOR = {"key": 1.0, "fd": 1.0, "od": 0.45, "dc": 0.3}
-IN_ROW = 0.45  # the prior of a comparison of two columns in each row, instead of that of its kind
-COLUMN_COST = 0.5  # the prior is divided by one plus this for each column (or comparison) beyond the fewest of its kind
-FEWEST = {"key": 1, "fd": 2, "od": 2, "dc": 2}
+_KIND_PRIOR = {"key": 1.0, "fd": 1.0, "od": 0.45, "dc": 0.3}
+_IN_ROW = 0.45  # the prior of a comparison of two columns in each row, instead of that of its kind
+# the prior is divided by one plus this for each column (or comparison) beyond the fewest of its kind
+_COLUMN_COST = 0.5
+_FEWEST = {"key": 1, "fd": 2, "od": 2, "dc": 2}
 # factor where a fraction or a long text is compared for equality: it is a measurement or a description, not a name
-MEASURED = 0.5
-FRACTIONS = ("float", "double", "halffloat", "decimal")  # types of numbers with a fraction
+_MEASURED = 0.5
+_FRACTIONS = ("float", "double", "halffloat", "decimal")  # types of numbers with a fraction
 SENTENCE, LOOKED_AT = 25, 200  # characters of a long text on average, in so many rows
-UNRELATED = 0.5  # factor for a comparison of two columns whose names have no word in common
-NAMED = 1.3  # factor for a left side, a key or a context of columns that say that they name something
-NAMING = ("id", "key", "code", "number", "num", "ident", "identifier")
+_UNRELATED = 0.5  # factor for a comparison of two columns whose names have no word in common
+_NAMED = 1.3  # factor for a left side, a key or a context of columns that say that they name something
+_NAMING = ("id", "key", "code", "number", "num", "ident", "identifier")
 # tables name things in their first columns: the prior falls by this share from the first column to the last
-LATER = 0.2
+_LATER = 0.2
 # a left side that determines many columns names a thing: the prior grows by this times the share that it determines
-DETERMINES = 1.0
+_DETERMINES = 1.0
 # factor for a functional dependency that goes back from a later column to an earlier one, where both determine each
 # other
-BACK = 0.5
-AGAIN = 0.5  # factor for an error's weight each time that it is caught
+_BACK = 0.5
+_AGAIN = 0.5  # factor for an error's weight each time that it is caught
 # credit for an error on the left side of a functional dependency: it is caught, but another value than the wrong one
 # differs
-LEFT = 0.5
-START = 1.0  # weight of a rule that catches nothing new
-CONSTANT = 0.5  # a column of one value counts as if its law caught so much of the errors of a column
+_LEFT = 0.5
+_START = 1.0  # weight of a rule that catches nothing new
+_CONSTANT = 0.5  # a column of one value counts as if its law caught so much of the errors of a column
 
 
 class Prior:
@@ -54,7 +55,7 @@ class Prior:
         statistics = engine.statistics
         columns = [c for c in statistics.columns if c.name not in naming_only(statistics.row_id)]
         self._place = {c.name: i / max(1, len(columns) - 1) for i, c in enumerate(columns)}
-        numbers = {c.name for c in columns if c.type == "number" and str(c.arrow_type).startswith(FRACTIONS)}
+        numbers = {c.name for c in columns if c.type == "number" and str(c.arrow_type).startswith(_FRACTIONS)}
         self._varying = max(1, sum(c.distinct > 1 for c in columns))
         self._determined: dict[tuple[str, ...], set[str]] = {}
         for rule in rules:
@@ -64,23 +65,23 @@ class Prior:
 
     def __call__(self, rule: Rule) -> float:
         length = max(len(rule.columns), len(rule.predicates)) if isinstance(rule, Denial) else len(rule.columns)
-        further = max(0, length - FEWEST[rule.kind])
+        further = max(0, length - _FEWEST[rule.kind])
         in_row = isinstance(rule, Denial) and len(rule.predicates) == rule.arity == 1
-        prior = (IN_ROW if in_row else KIND_PRIOR[rule.kind]) / (1 + COLUMN_COST * further)
+        prior = (_IN_ROW if in_row else _KIND_PRIOR[rule.kind]) / (1 + _COLUMN_COST * further)
         names = self._equal(rule)
         if names:
-            prior *= MEASURED ** sum(name in self.measured for name in names)
-            prior *= NAMED ** (sum(map(_is_name, names)) / len(names))
-            prior *= 1 - LATER * sum(self._place.get(name, 0.0) for name in names) / len(names)
+            prior *= _MEASURED ** sum(name in self.measured for name in names)
+            prior *= _NAMED ** (sum(map(_is_name, names)) / len(names))
+            prior *= 1 - _LATER * sum(self._place.get(name, 0.0) for name in names) / len(names)
         if isinstance(rule, FunctionalDependency) and rule.left:
-            prior *= 1 + DETERMINES * len(self._determined.get(rule.left, ())) / self._varying
+            prior *= 1 + _DETERMINES * len(self._determined.get(rule.left, ())) / self._varying
             if len(rule.left) == 1 and rule.left[0] in self._determined.get((rule.right,), ()):
                 back = self._place[rule.right] < self._place[rule.left[0]]
-                prior *= BACK if back else 1.0
+                prior *= _BACK if back else 1.0
         if isinstance(rule, Denial):
             for p in rule.predicates:
                 if not p.same_column and isinstance(p.right, Column) and not _related(p.left.name, p.right.name):
-                    prior *= UNRELATED
+                    prior *= _UNRELATED
         return prior
 
     def _equal(self, rule: Rule) -> tuple[str, ...]:
@@ -121,7 +122,7 @@ def _is_name(name: str) -> bool:
     >>> [_is_name(name) for name in ("teamID", "zip_code", "tailnum", "Stateavg")]
     [True, True, True, False]
     """
-    return bool(_words(name) & set(NAMING)) or name.lower().endswith(NAMING[1:])
+    return bool(_words(name) & set(_NAMING)) or name.lower().endswith(_NAMING[1:])
 
 
 def _words(name: str) -> set[str]:
@@ -148,10 +149,10 @@ def greedy(
     names = np.array(power.columns, object)
     for i, rule in enumerate(rules):
         if isinstance(rule, FunctionalDependency):
-            credit[i, names != rule.right] *= LEFT
+            credit[i, names != rule.right] *= _LEFT
     per_column = errors / max(1, len(set(power.columns)))
     fixed = np.array(
-        [START + (CONSTANT * per_column if r.kind == "fd" and len(r.columns) == 1 else 0.0) for r in rules]
+        [_START + (_CONSTANT * per_column if r.kind == "fd" and len(r.columns) == 1 else 0.0) for r in rules]
     )
     preferred = np.ones(len(rules), bool) if first is None else first
 
@@ -175,5 +176,5 @@ def greedy(
             continue
         chosen.append(index)
         gains.append(value)
-        weights *= 1 - (1 - AGAIN) * credit[index]
+        weights *= 1 - (1 - _AGAIN) * credit[index]
     return chosen, gains, (credit @ weights + fixed) * priors

@@ -24,8 +24,8 @@ from rowlaw.spark.jobs import DriverThreads
 # A counterexample refutes many laws, so few of each goal are asked about while most break. Goals of the first sort are
 # few.
 PORTION, FIRST_PORTION = 4, 64
-LARGER = 8  # times the portion, once most hold
-WRITING = 0.3  # of the time for ranking, for writing sets of columns as laws
+_LARGER = 8  # times the portion, once most hold
+_WRITING = 0.3  # of the time for ranking, for writing sets of columns as laws
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Goal:
     def answered(self, held: int, broken: int) -> None:
         """How many sets of the last portion turned out to hold and not to."""
         if held > broken:
-            self.portion *= LARGER
+            self.portion *= _LARGER
 
     def open(self, most: int | None = None) -> list[tuple[bytes, tuple[int, ...]]]:
         """Sets that are not proven yet, up to ``most``: their names and their columns."""
@@ -179,7 +179,7 @@ class Goals:
         if self.deadline.limited(total) < total or ranking.moment < math.inf:
             shortest = np.argsort(np.concatenate(sizes), kind="stable")[: self.deadline.limited(total)]
             minimal = [minimal[i] for i in shortest.tolist()]
-        laws, number = ranking.made(WRITING, minimal, self._written)
+        laws, number = ranking.made(_WRITING, minimal, self._written)
         return laws, self.deadline.left_out(number, total)
 
     def _written(self, found: Sequence[tuple[Target, np.ndarray]]) -> list[Dependency]:

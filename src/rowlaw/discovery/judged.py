@@ -16,7 +16,7 @@ from rowlaw.evidence.tiles import random_evidence
 from rowlaw.rules.model import Rule
 from rowlaw.stopping import NEVER
 
-ERRORS_PER_COLUMN = 60  # simulated
+_ERRORS_PER_COLUMN = 60  # simulated
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Judged:
 def judged(engine: DiscoveryEngine, rule: Rule, *, exact: bool, seed: int = 0) -> Judged:
     """Judge a rule; ``exact``: no rows break it."""
     atoms = atoms_for(engine, [rule])
-    count = ERRORS_PER_COLUMN * len(engine.statistics.columns)
+    count = _ERRORS_PER_COLUMN * len(engine.statistics.columns)
     shown_power: Power = power(engine, [rule], atoms, inexact=() if exact else (rule,), count=count, seed=seed)
     evidence = random_evidence(atoms.slots, FEW_ROWS, seed=seed)
     view = View(atoms, evidence)

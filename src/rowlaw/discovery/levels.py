@@ -48,7 +48,7 @@ from rowlaw.stopping import Stopped
 SAMPLE = 100  # rows to begin with (HyOD, Exp-4)
 PAIRS = 10  # kept of those that break a dependency, the ones that agree on most columns (HyOD, Exp-5)
 TASKS_PER_SLOT = 8  # skewed contexts even out
-ROW_SECONDS = 5e-9  # of looking at one row for one candidate
+_ROW_SECONDS = 5e-9  # of looking at one row for one candidate
 
 
 @dataclass
@@ -264,7 +264,7 @@ class _Run:
 
     def _on_all(self, asked: list[Candidates], phase: Phase) -> list[Answers | None]:
         """The engine's threads while the work is small; tasks of one Spark job, cut by context, when it is large."""
-        workers = self.engine.workers_for(ROW_SECONDS * self.engine.rows * sum(1 + len(c) for c in asked))
+        workers = self.engine.workers_for(_ROW_SECONDS * self.engine.rows * sum(1 + len(c) for c in asked))
         work = self.sample.on_all(self.deadline, self.pairs, elsewhere=workers.session is not None)
         return self._answers(workers, work, asked, f"validate {sum(map(len, asked)):,} dependencies", phase)
 

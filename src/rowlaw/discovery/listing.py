@@ -30,9 +30,9 @@ from rowlaw.rules.wording import percent
 from rowlaw.spark.jobs import finished
 from rowlaw.stopping import Stopped
 
-COUNTED = 16  # rules whose violations are counted at once, where time is limited
-BREAKING = 3  # rows that are named of those that break a law which nearly holds
-EXPLAINED = 100  # rules that come with a reason and with their support; more are not read
+_COUNTED = 16  # rules whose violations are counted at once, where time is limited
+_BREAKING = 3  # rows that are named of those that break a law which nearly holds
+_EXPLAINED = 100  # rules that come with a reason and with their support; more are not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Listing:
         )
         removed = removed | {n.rule: n.removed for n in self.nearly}
         kept = [i for i, s in enumerate(standings) if s.rule not in self._uncounted]
-        supports = self._supports([standings[i].rule for i in kept[:EXPLAINED]])
+        supports = self._supports([standings[i].rule for i in kept[:_EXPLAINED]])
         breaking = self._breaking([standings[i].rule for i in kept if i < ranking.selected and standings[i].nearly])
         id_of = {i: f"R{n}" for n, i in enumerate(kept, 1)}
         facts = _Facts(errors, removed, supports, breaking)
@@ -175,7 +175,7 @@ class Listing:
         if not rules or self.deadline.ranking.passed:
             return {}
         findings = self.engine.check(rules)
-        return {rule: findings.rows_to_remove(n, BREAKING).first for n, rule in enumerate(rules)}
+        return {rule: findings.rows_to_remove(n, _BREAKING).first for n, rule in enumerate(rules)}
 
     def _supports(self, rules: Sequence[Rule]) -> dict[Rule, int]:
         """About how many pairs satisfy all comparisons of a rule but one: those that it holds back."""
@@ -203,7 +203,7 @@ class Listing:
         elif self.denials:
             missed |= self._from_evidence(self.denials, {rule for rule in rules if rule.kind == "dc"})
         try:
-            portion = len(counted) if self.deadline.ranking.moment == math.inf else COUNTED
+            portion = len(counted) if self.deadline.ranking.moment == math.inf else _COUNTED
             for start in range(0, len(counted), max(1, portion)):
                 some = counted[start : start + portion]
                 for rule, pairs in zip(some, self.engine.counts(some, stop=self.deadline.ranking), strict=True):

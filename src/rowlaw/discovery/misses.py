@@ -13,9 +13,9 @@ from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.rules.model import Denial, Rule
 from rowlaw.stopping import Stop
 
-NEAR_MISSES = 10
-NEAR = 0.001  # share of pairs that break a near miss, at most
-LOOKED_AT = 50  # rules, the best
+_NEAR_MISSES = 10
+_NEAR = 0.001  # share of pairs that break a near miss, at most
+_LOOKED_AT = 50  # rules, the best
 
 Views = Callable[[Sequence[Rule]], list[tuple[Atoms, EvidenceSet, list[Rule]]]]
 
@@ -31,7 +31,7 @@ def near_misses(
     """
     pairs = engine.rows * (engine.rows - 1)
     likely: list[tuple[float, Denial]] = []
-    for atoms, evidence, some in views(rules[:LOOKED_AT]):
+    for atoms, evidence, some in views(rules[:_LOOKED_AT]):
         longer = [d for rule in some if len((d := rule.denials[0]).predicates) > 1]
         shorter = list(
             {
@@ -41,10 +41,10 @@ def near_misses(
             }
         )
         shares = broken_shares(shorter, atoms, evidence)
-        likely += [(share, d) for d, share in zip(shorter, shares, strict=True) if share < NEAR and d.arity == 2]
-    asked = [d for _, d in sorted(likely, key=lambda pair: (pair[0], str(pair[1])))[: 2 * NEAR_MISSES]]
+        likely += [(share, d) for d, share in zip(shorter, shares, strict=True) if share < _NEAR and d.arity == 2]
+    asked = [d for _, d in sorted(likely, key=lambda pair: (pair[0], str(pair[1])))[: 2 * _NEAR_MISSES]]
     counts = engine.counts(asked, stop=stop)
     broken = sorted(
-        (count, str(d), d) for d, count in zip(asked, counts, strict=True) if count and count / pairs < NEAR
+        (count, str(d), d) for d, count in zip(asked, counts, strict=True) if count and count / pairs < _NEAR
     )
-    return tuple(NearMiss(most_specific(d) if specific else d, n, n / pairs) for n, _, d in broken[:NEAR_MISSES])
+    return tuple(NearMiss(most_specific(d) if specific else d, n, n / pairs) for n, _, d in broken[:_NEAR_MISSES])

@@ -14,11 +14,11 @@ from rowlaw.rules.model import FunctionalDependency, Key, Rule
 from rowlaw.source.row_ids import naming_only
 from rowlaw.stopping import Stop, Stopped
 
-REMOVED = 0.01  # share of rows that may break a law which nearly holds (benchmarks/targets/reading.py)
-MU = 0.9  # mu+ that it must have at least: how much better than chance it is
-SURELY = 0.7  # of that, in the sample: a law of fewer exceptions need not be tried with further columns
-SAMPLE_REMOVED = 0.02  # share of rows of the sample, which is not exact
-PER_RIGHT = 3  # laws about one right side, and keys, that are kept
+_REMOVED = 0.01  # share of rows that may break a law which nearly holds (benchmarks/targets/reading.py)
+_MU = 0.9  # mu+ that it must have at least: how much better than chance it is
+_SURELY = 0.7  # of that, in the sample: a law of fewer exceptions need not be tried with further columns
+_SAMPLE_REMOVED = 0.02  # share of rows of the sample, which is not exact
+_PER_RIGHT = 3  # laws about one right side, and keys, that are kept
 ASKED, AT_ONCE = 60, 12  # laws whose rows to remove are counted on all rows, and how many at once
 
 
@@ -60,11 +60,11 @@ def nearly_hold(
 
     with suppress(Stopped):
         for law in measured(engine.sample(), names, engine.nulls, seed=seed, stop=stop):
-            if law.removed <= SAMPLE_REMOVED and law.mu >= MU and not known.covers(law):
+            if law.removed <= _SAMPLE_REMOVED and law.mu >= _MU and not known.covers(law):
                 if law.right is None and (completed(law) or set(law.left) & set(measured_columns)):
                     continue
                 likely.append(law)
-                if law.removed <= SURELY * REMOVED:
+                if law.removed <= _SURELY * _REMOVED:
                     known.add(law)
     likely.sort(key=lambda law: (len(law.left), -law.mu))  # the shortest first, should there be no time for all
     counted: list[Nearly] = []
@@ -80,7 +80,7 @@ def _few_of_each(laws: Sequence[Nearly]) -> list[Nearly]:
     for law in laws:
         right = law.rule.right if isinstance(law.rule, FunctionalDependency) else None
         left[right] += 1
-        if left[right] <= PER_RIGHT:
+        if left[right] <= _PER_RIGHT:
             kept.append(law)
     return sorted(kept, key=lambda law: -law.mu)
 
@@ -112,7 +112,7 @@ def _counted(engine: DiscoveryEngine, names: Sequence[str], likely: Sequence[Dep
     removed: dict[Rule, tuple[float, float]] = {}
     for law, numbers in zip(likely, engine.fewest_removed(names, questions, stop), strict=True):
         for number in numbers:  # none once it is time to stop
-            if 0 < number <= REMOVED * engine.rows:
+            if 0 < number <= _REMOVED * engine.rows:
                 removed[Key(law.left) if law.right is None else FunctionalDependency(law.left, law.right)] = (
                     number / engine.rows,
                     law.mu,

@@ -17,7 +17,7 @@ from rowlaw.rules.model import Column, Denial, Op, Operand, Predicate, Rule
 from rowlaw.source.row_ids import naming_only
 from rowlaw.stopping import NEVER, Stop
 
-EVERY = 1 << 30  # more violations than there can be
+_EVERY = 1 << 30  # more violations than there can be
 _ALL_OPS, _EQUALITY = tuple(Op), (Op.EQ, Op.NE)
 
 
@@ -74,11 +74,11 @@ def power(
     sets = atoms_of_rules(atoms, [denial for _, denial in denials])
     exact = np.array([rules[r] not in inexact for r, _ in denials])
     asked = _concerned([denial for _, denial in denials], errors.names, errors.inserted)
-    after = _count(sets, np.where(exact, 1, EVERY), errors.edges(atoms.slots, atoms.edges, stop=stop), asked, stop)
+    after = _count(sets, np.where(exact, 1, _EVERY), errors.edges(atoms.slots, atoms.edges, stop=stop), asked, stop)
     more = after > 0
     if not exact.all():
         earlier = errors.edges(atoms.slots, atoms.edges, before=True, stop=stop)
-        before = _count(sets[~exact], np.full(int((~exact).sum()), EVERY), earlier, asked[~exact], stop)
+        before = _count(sets[~exact], np.full(int((~exact).sum()), _EVERY), earlier, asked[~exact], stop)
         more[~exact] = after[~exact] > before
     stop.check()
     for i, (r, _) in enumerate(denials):

@@ -27,8 +27,8 @@ WEIGHTS = {"succinctness": 0.35, "coverage": 0.15, "surprise": 0.5}
 SHORTEST = 4  # symbols of the shortest rule about pairs: two rows, a column, an operator
 COVERED_EVIDENCE = 4_000  # distinct evidences looked at for coverage, the most frequent ones
 FEW_ROWS = 300  # all their pairs are looked at, where rules came without evidence
-JUDGED = 0.5  # of the time left for ranking, for all but coverage
-COVERED_RULES = 500  # rules whose coverage is computed: those that score best without it
+_JUDGED = 0.5  # of the time left for ranking, for all but coverage
+_COVERED_RULES = 500  # rules whose coverage is computed: those that score best without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def rank(
     def judged(some: Sequence[Denial]) -> list[tuple[float, float, float]]:
         return [(succinctness(d), view.expected(d), 0.0 if exact else view.broken(d)) for d in some]
 
-    facts, number = (deadline or Deadline()).made(JUDGED, denials, judged)
+    facts, number = (deadline or Deadline()).made(_JUDGED, denials, judged)
     denials = denials[:number]
     succinct, shares, broken = np.array(facts, np.float64).reshape(-1, 3).T
     expected = pairs * shares
@@ -75,7 +75,7 @@ def rank(
         surprise *= np.clip(1 - pairs * broken / np.maximum(expected, 1e-9), 0.0, 1.0)
     rough = WEIGHTS["succinctness"] * succinct + WEIGHTS["surprise"] * surprise
     coverage, support = np.zeros(len(denials)), np.zeros(len(denials))
-    for i in np.argsort(-rough, kind="stable")[:COVERED_RULES]:
+    for i in np.argsort(-rough, kind="stable")[:_COVERED_RULES]:
         coverage[i], support[i] = view.coverage(denials[i])
     score = np.round(rough + WEIGHTS["coverage"] * coverage, 6)
     columns = (score, succinct, coverage, surprise, expected, np.round(support * scale).astype(np.int64))

@@ -22,24 +22,24 @@ from rowlaw.rules.implication import implies
 from rowlaw.rules.model import Denial, FunctionalDependency, Key, Rule
 from rowlaw.stopping import Stopped
 
-SELECTED = 20  # rules in the list that people read
+_SELECTED = 20  # rules in the list that people read
 WEAK_SHOWN = 5  # of them weak ones: more are no use to anybody
 # rules whose power is estimated, those with the largest prior
-CANDIDATES = {"key": 300, "fd": 800, "od": 300, "dc": 400}
+_CANDIDATES = {"key": 300, "fd": 800, "od": 300, "dc": 400}
 CLOSER, LONG = 2, 0.01  # times as many have their priors computed, and the prior of a rule of one column of the others
-CLOSED = 3  # columns of functional dependencies that decide what is an alternative of what
-NEAR = {"key": 0.3, "fd": 0.6}  # factor of the prior for laws that nearly hold
+_CLOSED = 3  # columns of functional dependencies that decide what is an alternative of what
+_NEAR = {"key": 0.3, "fd": 0.6}  # factor of the prior for laws that nearly hold
 # factor for a law that nearly holds with a further column, which makes it hold; so many are candidates
 EXTENDED, EXTENSIONS = 0.5, 3
 JUDGED, ROUNDS = 30, 4  # rules at a time of which it is found out whether chance explains them, and how often
 # share of the wrong values in a column that a rule must catch (none: it is as weak as one that chance explains)
-CAUGHT = 0.05
-CHOSEN = 60  # rules that are chosen greedily
+_CAUGHT = 0.05
+_CHOSEN = 60  # rules that are chosen greedily
 FEW_ROWS = 300  # all their pairs are looked at, of larger tables random ones
 ERRORS, ERRORS_PER_COLUMN = 600, 30  # simulated, at most
 # cells of a table that is ranked with all errors and candidates, and the share of a tiny one
 FULL_EFFORT, LEAST_EFFORT = 1.5e6, 0.3
-LIMITED = 3.0  # seconds left for ranking, below which less is looked at
+_LIMITED = 3.0  # seconds left for ranking, below which less is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def select(
         return Ranking([], 0)
     until = deadline or Deadline()
     cells = engine.rows * len(engine.statistics.columns)
-    effort = min(1.0, LEAST_EFFORT + cells / FULL_EFFORT, max(LEAST_EFFORT, until.left / LIMITED))
+    effort = min(1.0, LEAST_EFFORT + cells / FULL_EFFORT, max(LEAST_EFFORT, until.left / _LIMITED))
     return _Selection(engine, rules, nearly, inexact, seed, effort, until).run(count)
 
 
@@ -109,7 +109,7 @@ class _Selection:
             [len(r.predicates) if isinstance(r, Denial) else len(r.columns) for r in self.rules], np.float64
         )
         self.priors = LONG / (1 + lengths)
-        left = {kind: round(CLOSER * effort * number) for kind, number in CANDIDATES.items()}
+        left = {kind: round(CLOSER * effort * number) for kind, number in _CANDIDATES.items()}
         for i in np.argsort(lengths, kind="stable").tolist():
             kind = self.rules[i].kind
             if left[kind] > 0 or i >= self.exact_count:
@@ -119,10 +119,10 @@ class _Selection:
     def _prior(self, rule: Rule) -> float:
         prior = self.prior(rule)
         near = self.nearly.get(rule)
-        return prior if near is None else prior * NEAR[rule.kind] * near.mu
+        return prior if near is None else prior * _NEAR[rule.kind] * near.mu
 
     def run(self, asked: int | None) -> Ranking:
-        count = asked or SELECTED
+        count = asked or _SELECTED
         by_prior = np.argsort(-self.priors, kind="stable").tolist()
         candidates = self._candidates(by_prior)
         heads, alternatives, restated = self._folded(candidates)
@@ -159,7 +159,7 @@ class _Selection:
         return round(1e-3 * float(self.priors[i]), 6)
 
     def _candidates(self, by_prior: Sequence[int]) -> list[int]:
-        left = {kind: round(self.effort * number) for kind, number in CANDIDATES.items()}
+        left = {kind: round(self.effort * number) for kind, number in _CANDIDATES.items()}
         candidates = []
         for i in by_prior:
             kind = self.rules[i].kind
@@ -174,7 +174,7 @@ class _Selection:
         # side
         known = {c.name for c in self.engine.statistics.columns if not c.nulls or self.engine.nulls == "equal"}
         dependencies = (r for r in self.rules[: self.exact_count] if isinstance(r, FunctionalDependency))
-        short = (r for r in dependencies if len(r.columns) <= CLOSED)
+        short = (r for r in dependencies if len(r.columns) <= _CLOSED)
         closures = Closures.of(r for r in short if known.issuperset(r.columns))
         alternative, restates = fold([self.rules[i] for i in candidates], closures)
         heads: list[int] = []
@@ -217,20 +217,20 @@ class _Selection:
             )
         weak = np.array([self._catches_nothing(rule, n, caught) for n, rule in enumerate(rules)], bool)
         known = weak | np.array([rule in self.nearly and rule.kind == "fd" for rule in rules], bool)
-        order, gains, rest = greedy(rules, priors, caught, CHOSEN, first=~weak)
+        order, gains, rest = greedy(rules, priors, caught, _CHOSEN, first=~weak)
         with suppress(Stopped):
             for _ in range(ROUNDS):
                 for n in order:
                     if not known[n] and rules[n].kind == "key" and chance.far_from(rules[n]):
                         weak[n] = known[n] = True
-                new = [n for n in order[:CHOSEN] if not known[n]][:JUDGED]
+                new = [n for n in order[:_CHOSEN] if not known[n]][:JUDGED]
                 if all(known[n] for n in order[:count]) or not new:
                     break
                 for n, value in zip(new, chance.expected([rules[n] for n in new]), strict=True):
                     weak[n] = value < WEAK_PAIRS
                 known[new] = True
-                order, gains, rest = greedy(rules, priors, caught, CHOSEN, first=~weak)
-        order, gains, rest = greedy(rules, priors, caught, CHOSEN, first=~weak & known)
+                order, gains, rest = greedy(rules, priors, caught, _CHOSEN, first=~weak)
+        order, gains, rest = greedy(rules, priors, caught, _CHOSEN, first=~weak & known)
         total = caught.caught.shape[1] + 1
         scores = dict(zip(order, gains, strict=True))
         others = sorted((n for n in range(len(rules)) if n not in scores), key=lambda n: -rest[n])
@@ -247,7 +247,7 @@ class _Selection:
         if isinstance(rule, Key) or len(rule.columns) == 1:
             return False
         names = (rule.right,) if isinstance(rule, FunctionalDependency) else rule.columns
-        return all(found.share(number, name) < CAUGHT for name in names)
+        return all(found.share(number, name) < _CAUGHT for name in names)
 
     def _catches(self, rule: Rule, number: int, found: Power) -> tuple[tuple[str, float], ...]:
         """What to say of a rule's power: rows inserted again for a key, wrong values of the right side for a functional

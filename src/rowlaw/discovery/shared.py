@@ -21,10 +21,10 @@ from rowlaw.search.hypergraph import TOO_MANY, Branch, Found, Hypergraph
 from rowlaw.search.search import branches, minimal_hitting_sets, search_branch
 from rowlaw.spark.jobs import Workers, cores, finished
 
-ALONE = 2.0  # seconds that the driver searches before it calls for help
-SEARCH_GRACE = 0.8  # seconds for a search to hand over what it found when it is stopped
+_ALONE = 2.0  # seconds that the driver searches before it calls for help
+_SEARCH_GRACE = 0.8  # seconds for a search to hand over what it found when it is stopped
 SAMPLED = 0.3  # of the time left, for sampling
-BRANCHES = 8  # for each worker: they differ much in size
+_BRANCHES = 8  # for each worker: they differ much in size
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,18 @@ def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndar
 
     Those found before the deadline, if it passes; raises ``Stopped`` if that cannot be waited for.
     """
-    until = time.monotonic() + ALONE if workers.session is not None else math.inf
+    until = time.monotonic() + _ALONE if workers.session is not None else math.inf
 
     def search() -> Found:
         return minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() >= until, cores())
 
-    hitting = finished(search, deadline, SEARCH_GRACE)
+    hitting = finished(search, deadline, _SEARCH_GRACE)
     if hitting.complete or deadline.passed or workers.session is None:
         if not hitting.complete:
             deadline.stop(TOO_MANY)
         return hitting.sets
     parts = workers.map(
-        Searching(graph, deadline.left), branches(graph, BRANCHES * workers.slots), "search for rules", stop=deadline
+        Searching(graph, deadline.left), branches(graph, _BRANCHES * workers.slots), "search for rules", stop=deadline
     )
     if not all(part.complete for part in parts):
         deadline.stop(TOO_MANY)

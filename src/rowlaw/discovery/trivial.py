@@ -10,7 +10,7 @@ from rowlaw.rules.implication import is_trivial
 from rowlaw.rules.model import Column, Operand
 from rowlaw.rules.outcomes import ANY
 
-MOST_OPERANDS = 64  # that fit into a word
+_MOST_OPERANDS = 64  # that fit into a word
 
 
 def trivial_sets(atoms: Atoms, sets: np.ndarray) -> np.ndarray:
@@ -31,7 +31,7 @@ def trivial_sets(atoms: Atoms, sets: np.ndarray) -> np.ndarray:
     doubtful = np.flatnonzero((ops[:, ~same] != ANY).sum(axis=1) > 1)
     operands: dict[Operand, int] = {}
     places = np.array([[operands.setdefault(o, len(operands)) for o in (s.left, s.right)] for s in slots], np.int64)
-    if len(operands) <= MOST_OPERANDS and all(isinstance(s.right, Column) for s in slots):
+    if len(operands) <= _MOST_OPERANDS and all(isinstance(s.right, Column) for s in slots):
         out = np.zeros(len(doubtful), bool)
         left, right = np.ascontiguousarray(places[:, 0]), np.ascontiguousarray(places[:, 1])
         contradicting(np.ascontiguousarray(ops[doubtful]), left, right, len(operands), out)

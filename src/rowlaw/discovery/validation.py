@@ -32,18 +32,18 @@ from rowlaw.search.search import refine
 from rowlaw.spark.jobs import Workers, cores, finished
 from rowlaw.stopping import Stopped
 
-PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
+_PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
 COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
 # times that proving all rules once takes: what takes the place of broken ones is searched for and proven as well
-ROUNDS = 2
-PORTION_SECONDS = 2.0  # of asking about rules at once, where time is limited
-TRIED = 16  # rules asked about to find out how long an answer takes
+_ROUNDS = 2
+_PORTION_SECONDS = 2.0  # of asking about rules at once, where time is limited
+_TRIED = 16  # rules asked about to find out how long an answer takes
 
 
 def pair_seconds(slots: Slots, pairs: float) -> float:
     """Estimate how long comparing so many pairs takes."""
-    return pairs * max(1.0, len(slots) / 12) / PAIRS_PER_SECOND / cores()
+    return pairs * max(1.0, len(slots) / 12) / _PAIRS_PER_SECOND / cores()
 
 
 @dataclass
@@ -134,12 +134,12 @@ class Validation:
         columns = self._worth_covering(sets)
         asked = ~_has_any(sets, [self._agreeing[column][1] for column in columns])
         once = sum(COVER_SECONDS + self._agreeing[column][0] for column in columns)
-        return ROUNDS * (once + float(np.count_nonzero(asked)) * self.answer_seconds)
+        return _ROUNDS * (once + float(np.count_nonzero(asked)) * self.answer_seconds)
 
     def try_answers(self) -> None:
         """Find out how long an answer of the engine takes, by asking about a few rules."""
         sets = self.search.proposed
-        some = sets[:: max(1, len(sets) // TRIED)][:TRIED]
+        some = sets[:: max(1, len(sets) // _TRIED)][:_TRIED]
         # the first questions pay for compilation
         self.engine.counterexamples(self.atoms.denials(some[:2]), COUNTEREXAMPLES, stop=self.deadline)
         began = time.perf_counter()
@@ -197,7 +197,7 @@ class Validation:
         broken, asked = [], 0
         # elsewhere every question is a few jobs
         limit = ASKED_AT_ONCE if self.engine.sample_is_whole else len(sets)
-        for some in self.deadline.portions(sets, limit, PORTION_SECONDS, self.answer_seconds):
+        for some in self.deadline.portions(sets, limit, _PORTION_SECONDS, self.answer_seconds):
             answers = self.engine.counterexamples(self.atoms.denials(some), COUNTEREXAMPLES, stop=self.deadline)
             for s, pairs in zip(some, answers, strict=True):
                 if pairs is None:

@@ -20,10 +20,10 @@ from rowlaw.rules.model import Column, Denial, Op, Predicate
 from rowlaw.source.row_ids import naming_only
 from rowlaw.stopping import Stop, Stopped
 
-SOME_ROWS = 2_000  # on which the laws are tried first
+_SOME_ROWS = 2_000  # on which the laws are tried first
 # share and number of rows that would break a law if the columns had nothing to do with each other
 BY_CHANCE, ROWS_BY_CHANCE = 0.05, 10.0
-ASKED = 60  # laws that are tried on all rows, those that most rows would break by chance
+_ASKED = 60  # laws that are tried on all rows, those that most rows would break by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def within_rows(engine: DiscoveryEngine, options: SpaceOptions, *, stop: Stop) -
         for c in statistics.columns
         if c.type in ORDERED_TYPES and c.distinct > 1 and c.name not in left_out
     }
-    likely = sorted(_likely(engine, types), key=lambda law: -law.chance)[:ASKED]
+    likely = sorted(_likely(engine, types), key=lambda law: -law.chance)[:_ASKED]
     try:
         held = _hold(engine, likely, stop)
     except Stopped:
@@ -78,7 +78,7 @@ def _hold(engine: DiscoveryEngine, likely: Sequence[_Likely], stop: Stop) -> lis
 
 def _likely(engine: DiscoveryEngine, types: Mapping[str, str]) -> list[_Likely]:
     """The comparisons that hold in some rows, and that chance would have some rows of the table break."""
-    columns = engine.some_rows(SOME_ROWS, list(types)).columns[1:]
+    columns = engine.some_rows(_SOME_ROWS, list(types)).columns[1:]
     values = {name: _numbers(column) for name, column in zip(types, columns, strict=True)}
     ordered = {name: np.sort(column[~np.isnan(column)]) for name, column in values.items()}
     likely = []

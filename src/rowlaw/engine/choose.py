@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 EngineName = Literal["auto", "local", "spark"]
 LARGE_FILE = 64 << 20  # bytes of a file or folder that is not read at once
-SMALL_PLAN = 16 << 20  # bytes, by Spark's own estimate, of a table that is brought here without counting its rows first
+# bytes, by Spark's own estimate, of a table that is brought here without counting its rows first
+_SMALL_PLAN = 16 << 20
 # to move a byte from Spark to this process and encode it: toArrow of a local session moved 73 MB/s
-BRING_SECONDS = 1.5e-8
-ROW_SECONDS = 2.5e-7  # to answer a rule on Spark, for each row: 5 million rows in 1 to 2 s
-JOB_SECONDS = 0.4  # to answer a rule on Spark, however small the table
+_BRING_SECONDS = 1.5e-8
+_ROW_SECONDS = 2.5e-7  # to answer a rule on Spark, for each row: 5 million rows in 1 to 2 s
+_JOB_SECONDS = 0.4  # to answer a rule on Spark, however small the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,12 @@ def _for_frame(
         VALUE_BYTES[kind] for name in columns if (kind := type_class(source.schema.field(name).type)) is not None
     )
     planned = planned_bytes(source.frame)
-    if planned is not None and planned <= min(SMALL_PLAN, limits.driver_bytes):
+    if planned is not None and planned <= min(_SMALL_PLAN, limits.driver_bytes):
         return Choice("local", f"the table is small ({_size(planned)}), so its columns are brought here"), None
     with job(source.frame.sparkSession, "count the rows"):
         rows = int(source.frame.count())
     size = rows * width
-    bring, ask = size * BRING_SECONDS, rules * (JOB_SECONDS + rows * ROW_SECONDS)
+    bring, ask = size * _BRING_SECONDS, rules * (_JOB_SECONDS + rows * _ROW_SECONDS)
     if size > limits.driver_bytes:
         return Choice(
             "spark", f"{rows:,} rows of {len(columns)} columns are more than {_size(limits.driver_bytes)}"

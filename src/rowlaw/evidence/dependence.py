@@ -20,11 +20,11 @@ from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Nulls
 from rowlaw.stopping import NEVER, Stop
 
-SAMPLED_ROWS = 10_000  # rows that are measured
-LARGE_GROUP = 5  # rows of a group that says something about a law by itself
+_SAMPLED_ROWS = 10_000  # rows that are measured
+_LARGE_GROUP = 5  # rows of a group that says something about a law by itself
 # rows of a group that differ from its most frequent value, from which on it can be seen whether they agree
-DOUBTFUL = 3
-WIDE = 40  # columns, beyond which only single columns are tried as left sides
+_DOUBTFUL = 3
+_WIDE = 40  # columns, beyond which only single columns are tried as left sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def measured(
     requested.
     """
     sample = Sample.of(relation, names, nulls, seed)
-    for size in range(1, (most if len(names) <= WIDE else 1) + 1):
+    for size in range(1, (most if len(names) <= _WIDE else 1) + 1):
         for left in combinations(range(len(names)), size):
             stop.check()
             yield from sample.measure(left)
@@ -75,8 +75,8 @@ class Sample:
     def of(relation: Relation, names: Sequence[str], nulls: Nulls, seed: int = 0) -> Sample:
         rows = relation.rows
         some = (
-            np.sort(np.random.default_rng(seed).permutation(rows)[:SAMPLED_ROWS])
-            if rows > SAMPLED_ROWS
+            np.sort(np.random.default_rng(seed).permutation(rows)[:_SAMPLED_ROWS])
+            if rows > _SAMPLED_ROWS
             else np.arange(rows)
         )
         codes = np.empty((len(names), len(some)), np.int32)
@@ -108,7 +108,7 @@ class Sample:
             distinct = int(column.max(initial=-1)) + 1
             counts = np.zeros(distinct, np.int32)
             size, held, removed, squares, large, agreed, differing, second = kernels.agreement(
-                order, starts, column, counts, LARGE_GROUP, DOUBTFUL
+                order, starts, column, counts, _LARGE_GROUP, _DOUBTFUL
             )
             if size:
                 mu = self._mu(right, order, size, held, squares)

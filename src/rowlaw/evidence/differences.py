@@ -25,7 +25,7 @@ from rowlaw.search.bitsets import word_count
 from rowlaw.spark.jobs import DriverThreads, cores
 from rowlaw.stopping import Stopped
 
-THREAD_ROWS = 512  # rows whose pairs are worth a second thread: some 5 ms
+_THREAD_ROWS = 512  # rows whose pairs are worth a second thread: some 5 ms
 MEMORY = 1 << 30  # bytes for difference sets: of a thousand columns each takes 250 kB, if order is asked for
 MINIMISING = 0.3  # of the time left, for leaving out difference sets that are not minimal
 
@@ -73,7 +73,7 @@ class Differences:
         """Take in all pairs of different rows; whether that was done, or time or memory was up."""
         limit = deadline or Deadline()
         codes = np.asarray(self.relation.matrix)[self.chosen[:, None], folded.rows]
-        parts = cores() if codes.shape[1] > THREAD_ROWS else 1
+        parts = cores() if codes.shape[1] > _THREAD_ROWS else 1
         most = MEMORY // (8 * (self.words + self.facts.shape[1]) * parts)
         with limit.watched():
             stop = limit.flag

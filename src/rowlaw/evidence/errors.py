@@ -28,10 +28,10 @@ ALL_ROWS = 2_500  # of a table with at most so many rows, all are compared with 
 RANDOM_ROWS = 1_200  # of a larger one so many random rows are
 ALIKE_ROWS = 150  # and so many that are most like the changed row
 SCANNED_ROWS = 40_000  # rows among which those are looked for
-INSERTED = 3  # one error in so many is a row inserted again
-TRIES = 8  # random rows looked at for a value other than the cell's own
-ERRORS_AT_ONCE = 64  # errors whose signatures are in memory together
-SHIFTED = 0x5DEECE66D  # keeps the random numbers here apart from those of samples with the same seed
+_INSERTED = 3  # one error in so many is a row inserted again
+_TRIES = 8  # random rows looked at for a value other than the cell's own
+_ERRORS_AT_ONCE = 64  # errors whose signatures are in memory together
+_SHIFTED = 0x5DEECE66D  # keeps the random numbers here apart from those of samples with the same seed
 
 # signatures, uint64[pairs, words], to what they leave unsatisfied, uint64[pairs, words]
 EdgesOf = Callable[[np.ndarray], np.ndarray]
@@ -89,9 +89,9 @@ class Errors:
         over = slots.over(small)
         changed = small.rows - len(self) + np.arange(len(self))
         edges, counts, ends, total = [], [], [], 0
-        for start in range(0, len(self), ERRORS_AT_ONCE):
+        for start in range(0, len(self), _ERRORS_AT_ONCE):
             stop.check()
-            some = range(start, min(start + ERRORS_AT_ONCE, len(self)))
+            some = range(start, min(start + _ERRORS_AT_ONCE, len(self)))
             # a row inserted again has its original as a partner; before the change that is the row itself
             listed = [partners[i][partners[i] != own[i]] if before else partners[i] for i in some]
             sizes = np.array([len(rows) for rows in listed], np.int64)
@@ -121,7 +121,7 @@ def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int 
 
     ``relation`` may be a sample. Takes time for ``count`` comparisons of a row with ``SCANNED_ROWS`` rows.
     """
-    random = np.random.default_rng((SHIFTED, seed))
+    random = np.random.default_rng((_SHIFTED, seed))
     rows = relation.rows
     scanned = np.sort(random.permutation(rows)[:SCANNED_ROWS]) if rows > SCANNED_ROWS else np.arange(rows)
     possible = np.array([relation.index(name) for name in columns if relation.column(name).distinct > 1], np.int64)
@@ -137,7 +137,7 @@ def simulated(relation: Relation, columns: Sequence[str], count: int, seed: int 
     kept = codes >= 0
     wanted, chosen, codes = wanted[kept], chosen[kept], codes[kept]
     # columns come in turn, and so do the two kinds within each column
-    inserted = np.arange(len(wanted)) // len(possible) % INSERTED == INSERTED - 1
+    inserted = np.arange(len(wanted)) // len(possible) % _INSERTED == _INSERTED - 1
     partners = _partners(relation, chosen, wanted, codes, scanned, random, stop)
     listed = [
         p if again else p[p != row] for p, again, row in zip(partners, inserted.tolist(), chosen.tolist(), strict=True)
@@ -153,7 +153,7 @@ def _other(relation: Relation, column: int, row: int, scanned: np.ndarray, rando
     """Return the code that another row has in a column and that is not this row's; any other value where nearly all
     rows have the same."""
     codes = relation.matrix[column]
-    others = codes[random.choice(scanned, TRIES)]
+    others = codes[random.choice(scanned, _TRIES)]
     others = others[(others >= 0) & (others != codes[row])]
     if len(others):
         return int(others[0])

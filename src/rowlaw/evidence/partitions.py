@@ -22,7 +22,7 @@ from rowlaw.relation.relation import Relation
 from rowlaw.rules.model import Nulls
 
 CACHE_BYTES = 256 << 20  # partitions kept; those not used for longest go first
-ALL_GROUPS = 1 << 31
+_ALL_GROUPS = 1 << 31
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -119,7 +119,7 @@ class Rows:
             else:
                 column, parent = self._parent(context)
                 place = np.zeros(self.widths[column], np.int32)
-                rows, starts = refine(parent.rows, parent.starts, self.codes[column], self.unknown, place, ALL_GROUPS)
+                rows, starts = refine(parent.rows, parent.starts, self.codes[column], self.unknown, place, _ALL_GROUPS)
                 partition = Partition(rows.copy(), starts.copy())  # without the room that was not needed
             self._kept.put(context, partition)
         return partition

@@ -24,7 +24,7 @@ from rowlaw.kernels import signatures as kernels
 PARTNERS = 20  # random partners of a row: Hydra section 4.2
 EFFICIENCY = 0.005  # new evidences for each pair compared, below which a focus is given up: Hydra section 4.3
 # the same for neighbours: at 20 to 50 ns a pair, an evidence costs less than one question to the engine
-NEIGHBOURS = 1e-5
+_NEIGHBOURS = 1e-5
 BATCH = 1 << 13  # rows that are given a partner before a focus is judged: docs/decisions/0013
 MOST_ROWS = 1 << 19  # of a larger table, so many random rows are looked at
 WITHIN, OTHER, BACK, FORTH = range(4)
@@ -83,7 +83,7 @@ class Sampler:
     each column.
     """
 
-    def __init__(self, slots: Slots, options: SampleOptions | None = None, *, neighbours: float = NEIGHBOURS) -> None:
+    def __init__(self, slots: Slots, options: SampleOptions | None = None, *, neighbours: float = _NEIGHBOURS) -> None:
         self.slots, self.options, self.neighbours = slots, options or SampleOptions(), neighbours
         self._random = np.random.default_rng(self.options.seed)
         rows = np.arange(slots.relation.rows, dtype=np.int32)

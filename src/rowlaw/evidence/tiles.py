@@ -20,13 +20,13 @@ from rowlaw.relation.pairs import Pairs, random_pairs
 from rowlaw.spark.jobs import DriverThreads, Workers, finished
 from rowlaw.stopping import NEVER, Stop
 
-TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
-AGREEING_TILE = 256  # rows, where only equal values are wanted: longer tiles compare more that is not
-TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
-WALKED = 8  # pairs that tiles compare while one is walked to
-RANDOM_PAIRS = 20_000  # pairs that stand for all of a large table, for ranking
-TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
-QUICK_ROWS = 8 * TILE  # compared within about 0.1 s: not worth a thread that can be left behind
+_TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
+_AGREEING_TILE = 256  # rows, where only equal values are wanted: longer tiles compare more that is not
+_TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
+_WALKED = 8  # pairs that tiles compare while one is walked to
+_RANDOM_PAIRS = 20_000  # pairs that stand for all of a large table, for ranking
+_TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
+QUICK_ROWS = 8 * _TILE  # compared within about 0.1 s: not worth a thread that can be left behind
 
 
 def all_pairs(
@@ -34,7 +34,7 @@ def all_pairs(
     rows: np.ndarray | None = None,
     multiplicity: np.ndarray | None = None,
     workers: Workers | None = None,
-    tile: int = TILE,
+    tile: int = _TILE,
     direct: int = kernels.DIRECT,
     stop: Stop = NEVER,
 ) -> EvidenceSet:
@@ -58,7 +58,7 @@ def all_pairs(
     folded = finished(lambda: work.folded, stop, quick=quick)
     a, b = np.triu_indices(-(-len(folded.rows) // tile))
     tile_pairs = np.stack((a, b), axis=1).astype(np.int64)
-    parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
+    parts = max(1, min(len(tile_pairs) // _TASK_TILES, _TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
     # neighbours are alike in cost: deal them out
     tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
     tallies = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=NEVER if quick else stop)
@@ -81,7 +81,7 @@ def agreeing_pairs(
     column: str,
     folded: Folded | None = None,
     workers: Workers | None = None,
-    tile: int = AGREEING_TILE,
+    tile: int = _AGREEING_TILE,
     stop: Stop = NEVER,
 ) -> np.ndarray:
     """Return the distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some
@@ -99,14 +99,14 @@ def agreeing_pairs(
     sizes = np.diff(starts)
     pairs = int(sizes @ (sizes - 1)) // 2
     work: Callable[[np.ndarray], tuple[np.ndarray, Any]]
-    if pairs * WALKED < len(codes) * tile / 2 + pairs:
+    if pairs * _WALKED < len(codes) * tile / 2 + pairs:
         work = Walked(slots, folded.rows, np.repeat(starts[1:], sizes).astype(np.int32), stop)
         distances = np.arange(1, sizes.max(initial=1))
         tasks = [distances[i :: workers.slots] for i in range(workers.slots)]
     else:
         work = Tiles(slots, None, None, tile, kernels.DIRECT, folded, stop)
         tile_pairs = _sharing(codes, tile)
-        parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots))
+        parts = max(1, min(len(tile_pairs) // _TASK_TILES, _TASKS_PER_WORKER * workers.slots))
         tasks = [tile_pairs[i::parts] for i in range(parts)]
     tallies = workers.map(work, tasks, f"evidence of rows that agree on {column}", stop=stop)
     stop.check()  # kernels end without an error when they are told to
@@ -188,7 +188,7 @@ def evidence_of_violations(slots: Slots, pairs: Pairs) -> EvidenceSet:
     return _both_ways(slots, one_way)
 
 
-def random_evidence(slots: Slots, few_rows: int, pairs: int = RANDOM_PAIRS, seed: int = 0) -> EvidenceSet:
+def random_evidence(slots: Slots, few_rows: int, pairs: int = _RANDOM_PAIRS, seed: int = 0) -> EvidenceSet:
     """Return what random pairs of rows say, in both directions; all pairs, where there are at most ``few_rows``
     rows."""
     if slots.rows <= few_rows:

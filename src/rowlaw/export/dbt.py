@@ -14,7 +14,7 @@ from rowlaw.rules import FunctionalDependency, Key, NamedRule
 
 _BRACE = re.compile(r"\{(?=[{%#])")
 _ORIGIN = "rowlaw_origin"
-FD_TEST = "rowlaw_functional_dependency"
+_FD_TEST = "rowlaw_functional_dependency"
 _GENERIC = """{% test rowlaw_functional_dependency(model, determinant, dependent) %}
 -- rows that agree on the determinant agree on the dependent column; each row of the result is a group that does not
 {%- set columns = [] %}
@@ -49,7 +49,7 @@ def dbt(plan: Plan) -> Export:
             arguments = {"determinant": list(named.rule.left), "dependent": named.rule.right}  # type: ignore[union-attr]
             of_model.append(
                 {
-                    FD_TEST: {
+                    _FD_TEST: {
                         "name": test,
                         "description": description(named),
                         "arguments": arguments,
@@ -57,7 +57,7 @@ def dbt(plan: Plan) -> Export:
                     }
                 }
             )
-            files[f"tests/generic/{FD_TEST}.sql"] = _GENERIC
+            files[f"tests/generic/{_FD_TEST}.sql"] = _GENERIC
         elif _plain_unique(plan, named):
             facts = {"name": test, "description": description(named), "config": _config(named)}
             columns.setdefault(named.rule.columns[0], []).append({"unique": facts})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rowlaw.export.target import Export, Plan, Unexpressed, description, one_line, row_denial
 from rowlaw.rules import Key, NamedRule, Severity, sql_condition
 
-LEVELS: dict[Severity, str] = {"error": "Error", "warn": "Warning"}
+_LEVELS: dict[Severity, str] = {"error": "Error", "warn": "Warning"}
 
 
 def deequ(plan: Plan) -> Export:
@@ -37,7 +37,7 @@ def deequ(plan: Plan) -> Export:
         "def checks(spark):",
     ]
     for severity, some in calls.items():
-        head = f"    {severity} = (\n        Check(spark, CheckLevel.{LEVELS[severity]}, {f'rowlaw {severity}'!r})"
+        head = f"    {severity} = (\n        Check(spark, CheckLevel.{_LEVELS[severity]}, {f'rowlaw {severity}'!r})"
         if severity in used:
             text += [head, *some, "    )"]
         else:

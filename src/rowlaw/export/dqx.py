@@ -12,8 +12,8 @@ from typing import Any
 from rowlaw.export.target import Export, Plan, Unexpressed, description, row_denial, slugs
 from rowlaw.rules import FunctionalDependency, Key, NamedRule, sql_condition
 
-INPUT = "input_view"  # DQX puts the table in its place
-CRITICALITY = {"error": "error", "warn": "warn"}
+_INPUT = "input_view"  # DQX puts the table in its place
+_CRITICALITY = {"error": "error", "warn": "warn"}
 
 
 def dqx(plan: Plan) -> Export:
@@ -32,7 +32,7 @@ def dqx(plan: Plan) -> Export:
         checks.append(
             {
                 "name": names[named.id],
-                "criticality": CRITICALITY[named.severity],
+                "criticality": _CRITICALITY[named.severity],
                 "check": {"function": function, "arguments": arguments},
                 "user_metadata": {"rowlaw_rule": str(named.rule), "rowlaw_id": named.id, "meaning": description(named)},
             }
@@ -59,8 +59,8 @@ def _check(plan: Plan, named: NamedRule) -> tuple[str, dict[str, Any]] | Unexpre
         }
     if isinstance(rule, Key) and not named.tolerate and not plan.floats.intersection(rule.columns):
         return "is_unique", {"columns": list(rule.columns), "nulls_distinct": plan.nulls == "unknown"}
-    table = f"{{{{ {INPUT} }}}}"
-    shared: dict[str, Any] = {"input_placeholder": INPUT, "condition_column": "condition", "msg": message}
+    table = f"{{{{ {_INPUT} }}}}"
+    shared: dict[str, Any] = {"input_placeholder": _INPUT, "condition_column": "condition", "msg": message}
     if (
         isinstance(rule, FunctionalDependency)
         and rule.left

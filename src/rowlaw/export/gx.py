@@ -11,7 +11,7 @@ from typing import Any
 from rowlaw.export.target import Export, Plan, description
 from rowlaw.rules import Key, NamedRule
 
-SEVERITY = {"error": "critical", "warn": "warning"}
+_SEVERITY = {"error": "critical", "warn": "warning"}
 _BATCH = "rowlaw_batch"
 
 
@@ -36,7 +36,7 @@ def _expectation(plan: Plan, named: NamedRule) -> dict[str, Any]:
         "kwargs": kwargs,
         "meta": {"rule": str(named.rule), "rule_id": named.id},
         "description": f"{named.id}: {description(named)}",
-        "severity": SEVERITY[named.severity],
+        "severity": _SEVERITY[named.severity],
     }
 
 

@@ -19,7 +19,7 @@ from rowlaw.rules import (
     literals,
 )
 
-OPERATORS = {
+_OPERATORS = {
     "EQUAL": Op.EQ,
     "UNEQUAL": Op.NE,
     "LESS": Op.LT,
@@ -64,9 +64,9 @@ def _rules(document: Any, resolve: Resolve, fail: Fail) -> Iterator[Rule]:
 
 
 def _predicate(document: Any, resolve: Resolve, fail: Fail) -> Predicate:
-    op = OPERATORS.get(document["op"])
+    op = _OPERATORS.get(document["op"])
     if op is None:
-        raise fail(f"the operator {document['op']!r} is not known; expected one of {', '.join(OPERATORS)}")
+        raise fail(f"the operator {document['op']!r} is not known; expected one of {', '.join(_OPERATORS)}")
     left = Column("s" if document["index1"] == 0 else "t", resolve(document["column1"]["columnIdentifier"]))
     if "column2" in document:
         return Predicate(

@@ -8,7 +8,7 @@ from rowlaw.export.target import Export, Plan, description, single_row
 from rowlaw.rules import Key, NamedRule, TypeClass
 
 API = "v3.0.2"
-LOGICAL: dict[TypeClass, str] = {
+_LOGICAL: dict[TypeClass, str] = {
     "number": "number",
     "text": "string",
     "boolean": "boolean",
@@ -25,7 +25,7 @@ def data_contract(plan: Plan) -> Export:
     columns = dict.fromkeys(name for named in plan.rules for name in named.rule.columns if name in plan.types)
     table: dict[str, Any] = {"name": plan.table.split(".")[-1], "physicalName": plan.table, "logicalType": "object"}
     if columns:
-        table["properties"] = [{"name": name, "logicalType": LOGICAL[plan.types[name]]} for name in columns]
+        table["properties"] = [{"name": name, "logicalType": _LOGICAL[plan.types[name]]} for name in columns]
     if len(plan.rules):
         table["quality"] = [_check(plan, named) for named in plan.rules]
     document = {

@@ -13,7 +13,7 @@ from rowlaw.export.target import Export, Plan, description, row_denial, slug, sl
 from rowlaw.rules import Key, NamedRule, Op
 from rowlaw.rules.conditions import IsNull
 
-ALERT = {"error": "fail", "warn": "warn"}
+_ALERT = {"error": "fail", "warn": "warn"}
 
 
 def soda(plan: Plan) -> Export:
@@ -27,7 +27,7 @@ def soda(plan: Plan) -> Export:
 
 
 def _check(plan: Plan, named: NamedRule, metric: str) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": literal(f"{named.id}: {description(named)}"), ALERT[named.severity]: "when > 0"}
+    facts: dict[str, Any] = {"name": literal(f"{named.id}: {description(named)}"), _ALERT[named.severity]: "when > 0"}
     own = _metric(plan, named)
     if own is not None:
         return {own: facts}

@@ -13,7 +13,7 @@ from rowlaw.kernels.compiling import njit
 _u64 = np.uint64
 _MIX = _u64(0x9E3779B97F4A7C15)
 _FIRST = 1 << 12  # places of a new table
-ROOM = 3  # places of the table for each kind, at least
+_ROOM = 3  # places of the table for each kind, at least
 
 
 @njit(cache=True, nogil=True)
@@ -47,7 +47,7 @@ def number_kinds(keys: UintArray, kinds: UintArray, weights: Int32Array, numbers
             kinds[k], weights[k] = key, 0
             used += 1
             table[at] = used
-            if ROOM * used > len(table):
+            if _ROOM * used > len(table):
                 table = np.zeros(2 * len(table), np.int32)
                 mask = np.int64(len(table) - 1)
                 for j in range(used):

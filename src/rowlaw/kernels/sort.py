@@ -11,7 +11,7 @@ from rowlaw.kernels.compiling import njit
 
 DIGIT = 11  # bits a pass: 2,048 counters stay in the first-level cache
 _RADIX = 1 << DIGIT
-LARGE = 1 << 21  # keys that leave the cache: they are dealt out to parts first, which do not
+_LARGE = 1 << 21  # keys that leave the cache: they are dealt out to parts first, which do not
 PART = 8  # bits by which they are dealt out
 
 
@@ -86,7 +86,7 @@ def _sort(keys: UintArray, keys_out: UintArray, order: Int32Array, order_out: In
     return keys_out, order_out
 
 
-def sort_keys(keys: np.ndarray, bits: int, large: int = LARGE) -> Any:
+def sort_keys(keys: np.ndarray, bits: int, large: int = _LARGE) -> Any:
     """The keys (unsigned, below ``2**bits``) in order, and where each came from. Stable; ``O(n * bits / 11)``.
 
     Uses the array of keys as room to work in: it is worth nothing afterwards.

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
 DIRECT = 1024  # rows up to which a new one is put straight into its chain
-RECENT = 16  # one in so many rows may wait outside the large chains
-ONE_BY_ONE = 32  # rows of a batch that are put into chains one by one
+_RECENT = 16  # one in so many rows may wait outside the large chains
+_ONE_BY_ONE = 32  # rows of a batch that are put into chains one by one
 BATCH = 1 << 14  # pairs fetched at a time, at least
 
 ASCENDING = (Op.GT, Op.GE)
-STRICT = (Op.LT, Op.GT)
+_STRICT = (Op.LT, Op.GT)
 
 
 @dataclass
@@ -92,7 +92,7 @@ class ChainIndex:
     def __init__(self, first: Op, second: Op) -> None:
         self.ops = first, second
         self._turned = np.array([1 if op in ASCENDING else -1 for op in self.ops], np.int64)
-        self._strict = first in STRICT, second in STRICT
+        self._strict = first in _STRICT, second in _STRICT
         self.main, self.recent = Chains(), Chains()
         self._saved: Chains | None = None
 
@@ -135,7 +135,7 @@ class ChainIndex:
 
     def extend(self, first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> None:
         """Take in rows: few one by one, many dealt out together with those that came of late."""
-        if len(rows) <= ONE_BY_ONE:
+        if len(rows) <= _ONE_BY_ONE:
             for a, b, row in zip(first.tolist(), second.tolist(), rows.tolist(), strict=True):
                 self.insert(a, b, row)
             return
@@ -145,7 +145,7 @@ class ChainIndex:
         self._merge_recent()
 
     def _merge_recent(self) -> None:
-        if len(self.recent) > max(DIRECT, len(self.main) // RECENT):
+        if len(self.recent) > max(DIRECT, len(self.main) // _RECENT):
             self.main, self.recent = self._partitioned(self.main, self.recent), Chains()
 
     def _partitioned(self, *parts: Chains) -> Chains:
@@ -169,7 +169,7 @@ class ChainIndex:
         above = np.array(
             [(op in ASCENDING) == (turn > 0) for op, turn in zip((first_op, second_op), self._turned, strict=True)]
         )
-        weak = np.array([op not in STRICT for op in (first_op, second_op)])
+        weak = np.array([op not in _STRICT for op in (first_op, second_op)])
         blocks = []
         for part in (self.main, self.recent):
             begin, block_size = np.zeros(2, np.int64), max(BATCH, int(np.diff(part.starts).max(initial=0)))

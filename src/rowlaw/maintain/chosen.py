@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 10  # clashes of each sort that a batch names for each rule
 SCANNED = 2_000_000_000  # comparisons of a batch with all tuples, beyond which the engine counts again: about 4 s
-LOADED = 2  # slots of a table for each tuple, at least
+_LOADED = 2  # slots of a table for each tuple, at least
 AT_ONCE = 1 << 20  # rows folded at a time
 
 Pair = tuple[int, int]
@@ -126,7 +126,7 @@ class CountedDenial:
     def _reserve(self, more: int) -> None:
         assert self.folded is not None
         needed = int(self.folded.used[0]) + more
-        if needed > len(self.folded.tuples) or LOADED * needed > len(self.folded.table):
+        if needed > len(self.folded.tuples) or _LOADED * needed > len(self.folded.table):
             self._resize(needed)
 
     def _resize(self, needed: int) -> None:
@@ -348,7 +348,7 @@ def _written(named: NamedRule) -> dict[str, Any]:
 def _empty(width: int, tuples: int) -> Folded:
     """A folded table with room for so many tuples and some more."""
     capacity = tuples + spare(tuples)
-    slots = 1 << (LOADED * capacity).bit_length()
+    slots = 1 << (_LOADED * capacity).bit_length()
     shapes: dict[str, tuple[int, ...]] = {
         "tuples": (capacity, width),
         "weights": (capacity,),

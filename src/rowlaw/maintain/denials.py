@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from rowlaw.storage.table import GrowingTable
 
 FEW_ROWS = 4096  # living rows up to which all pairs are always counted
-ONE_IN = 100  # part of the rows that a batch is expected to bring, where the two ways are compared
-GROWING = 2  # times that indexes may cost more than counting: as the table grows they cost less
+_ONE_IN = 100  # part of the rows that a batch is expected to bring, where the two ways are compared
+_GROWING = 2  # times that indexes may cost more than counting: as the table grows they cost less
 MAX_SECONDS = 4.0  # of counting the pairs of such a batch
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule
 
@@ -129,11 +129,11 @@ class MaintainedDenials:
         living = table.living
         if living <= FEW_ROWS:
             return True
-        rows = max(1, living // ONE_IN)
+        rows = max(1, living // _ONE_IN)
         seconds = rows * living * PLAIN_PAIR / cores()
         return (
             seconds < MAX_SECONDS
-            and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > GROWING * seconds
+            and self.prover.batch_seconds(self.ops(self.sets), rows, table.alive) > _GROWING * seconds
         )
 
     def _find_witnesses(self, table: GrowingTable, signatures: np.ndarray, pairs: np.ndarray) -> None:
@@ -151,7 +151,7 @@ class MaintainedDenials:
         unwitnessed = self.ledger.drop_unwitnessed()
         if len(unwitnessed):
             self._search_and_validate(table, alive)
-        self.prover.prepare(self.ops(self.sets), max(1, table.living // ONE_IN), alive)
+        self.prover.prepare(self.ops(self.sets), max(1, table.living // _ONE_IN), alive)
 
     # Batches
 

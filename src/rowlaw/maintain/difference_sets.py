@@ -20,9 +20,9 @@ from rowlaw.search.edges import drop_supersets
 if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
-CAPACITY = 1 << 16  # difference sets that are kept, besides the minimal ones
+_CAPACITY = 1 << 16  # difference sets that are kept, besides the minimal ones
 AT_ONCE = 1 << 18  # pairs compared at a time
-EVERY = 1 << 62  # more comparisons than there can be
+_EVERY = 1 << 62  # more comparisons than there can be
 
 
 class DifferenceSets:
@@ -46,7 +46,7 @@ class DifferenceSets:
         """The minimal difference sets."""
         if self._smallest is None:
             sets = self.sets.copy()
-            self._smallest = sets[: drop_supersets(sets, _sizes(sets), EVERY)] if len(sets) > 1 else sets
+            self._smallest = sets[: drop_supersets(sets, _sizes(sets), _EVERY)] if len(sets) > 1 else sets
         return self._smallest
 
     def add(self, pairs: np.ndarray) -> np.ndarray:
@@ -70,8 +70,8 @@ class DifferenceSets:
         sets, both = sets[first], np.concatenate((self.pairs, pairs.astype(np.int32)))[first]
         order = np.argsort(_sizes(sets), kind="stable")
         self.sets, self.pairs, self._smallest = sets[order], both[order], None
-        if len(self.sets) > CAPACITY + len(self.smallest):
-            keep = np.arange(len(self.sets)) < CAPACITY
+        if len(self.sets) > _CAPACITY + len(self.smallest):
+            keep = np.arange(len(self.sets)) < _CAPACITY
             keep |= np.isin(_voids(self.sets), _voids(self.smallest))
             self.sets, self.pairs = self.sets[keep], self.pairs[keep]
 

@@ -18,9 +18,9 @@ from rowlaw.storage.batch import Batch, read_batch
 from rowlaw.storage.table import GrowingTable
 
 # What feeds write: Delta and Iceberg change data, Debezium, Flink.
-INSERT = ("insert", "i", "+i", "+", "c", "r")
-DELETE = ("delete", "d", "-d", "-", "update_preimage", "update_before", "-u")
-UPDATE = ("update", "upsert", "u", "+u", "update_postimage", "update_after")
+_INSERT = ("insert", "i", "+i", "+", "c", "r")
+_DELETE = ("delete", "d", "-d", "-", "update_preimage", "update_before", "-u")
+_UPDATE = ("update", "upsert", "u", "+u", "update_postimage", "update_after")
 _COMES, _GOES, _REPLACES = 1, -1, 2
 
 
@@ -53,7 +53,7 @@ def net(
 
 
 def _what(column: pa.ChunkedArray, name: str) -> np.ndarray:
-    known = {**dict.fromkeys(INSERT, _COMES), **dict.fromkeys(DELETE, _GOES), **dict.fromkeys(UPDATE, _REPLACES)}
+    known = {**dict.fromkeys(_INSERT, _COMES), **dict.fromkeys(_DELETE, _GOES), **dict.fromkeys(_UPDATE, _REPLACES)}
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     if encoded.null_count:
         raise RowlawError(

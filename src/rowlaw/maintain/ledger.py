@@ -21,12 +21,12 @@ from rowlaw.maintain.cells import Cells
 from rowlaw.spark.jobs import DriverThreads, cores
 from rowlaw.storage.live_relation import dense
 
-WITNESSES = 4  # pairs kept for a signature: one row in a hundred gone takes all four of one in a million
-THREAD_PAIRS = 4_000_000  # pairs that are worth a second thread
+_WITNESSES = 4  # pairs kept for a signature: one row in a hundred gone takes all four of one in a million
+_THREAD_PAIRS = 4_000_000  # pairs that are worth a second thread
 SORTED = 16  # rows for which it pays to have those they meet in order
-MAX_COUNTERS = 1 << 20  # addressed directly
+_MAX_COUNTERS = 1 << 20  # addressed directly
 PARTNERS = 4  # random ones of each row in a sample
-NEIGHBOURS = 1e-5  # signatures that a sample shows first, for each pair of neighbours, below which it ends
+_NEIGHBOURS = 1e-5  # signatures that a sample shows first, for each pair of neighbours, below which it ends
 S_TILE, T_TILE = 1024, 4096  # rows of a batch, and of those they meet, that are compared with each other at a time
 _LARGEST = (1 << 31) - 1
 _FIRST = 64  # room of a new ledger
@@ -55,7 +55,7 @@ class Ledger:
     def __init__(self, words: int, *, counted: bool) -> None:
         self.counted = counted
         self.compared = 0  # pairs that were compared, as far as they were not new to an index
-        self.pages = new_pages(words, 1 if counted else WITNESSES)
+        self.pages = new_pages(words, 1 if counted else _WITNESSES)
         self.counts = np.zeros(_FIRST, np.int64)
         self.mirror = np.zeros(_FIRST, np.int32)
         self._known = np.zeros(_FIRST, bool)  # told to be true, without a pair to show for it
@@ -145,7 +145,7 @@ class Ledger:
             for order in islice(orders, columns):
                 self.compare_pairs(cells, order[:-1], order[1:])
             before, shown = shown, np.count_nonzero(self.pages.held)
-            if shown - before < NEIGHBOURS * columns * len(rows):
+            if shown - before < _NEIGHBOURS * columns * len(rows):
                 return
 
     def since(self, held_before: np.ndarray) -> np.ndarray:
@@ -160,11 +160,11 @@ class Ledger:
         self.compared += len(s_rows) * (len(s_rows) - 1) // 2 + len(s_rows) * len(others)
         layout, s_tiles = _layout(cells, np.asarray(s_rows, np.int64), np.asarray(others, np.int64))
         tiles = np.arange(len(layout.tiles) - 1)
-        parts = min(cores(), len(tiles)) if len(s_rows) * len(layout.rows) > THREAD_PAIRS else 1
+        parts = min(cores(), len(tiles)) if len(s_rows) * len(layout.rows) > _THREAD_PAIRS else 1
 
         def work(part: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             some = tiles[part::parts]
-            return kernels.compare_all(layout, cells.how, cells.slots.ordered, some, s_tiles, MAX_COUNTERS)  # type: ignore[no-any-return]
+            return kernels.compare_all(layout, cells.how, cells.slots.ordered, some, s_tiles, _MAX_COUNTERS)  # type: ignore[no-any-return]
 
         for signatures, counts, pairs in DriverThreads(parts).map(work, range(parts), "compare the rows of a batch"):
             self._merge(signatures, counts, pairs, cells.slots)
@@ -234,7 +234,7 @@ class Ledger:
         signatures = read("signatures")
         n = len(signatures)
         made = Ledger(signatures.shape[1], counted=counted)
-        made.pages = new_pages(signatures.shape[1], 1 if counted else WITNESSES, max(_FIRST, 2 * n))
+        made.pages = new_pages(signatures.shape[1], 1 if counted else _WITNESSES, max(_FIRST, 2 * n))
         kernels.find_or_add(made.pages, np.ascontiguousarray(signatures), np.empty(n, np.int64))
         made.counts, made.mirror, made._known = (
             _longer(a, len(made.pages.signatures)) for a in (made.counts, made.mirror, made._known)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
 N = TypeVar("N")
-MAX_COLUMNS = 64  # that fit into a word
+_MAX_COLUMNS = 64  # that fit into a word
 
 
 class Listing:
@@ -101,7 +101,7 @@ class Listing:
             stale |= (ops[:, mask] != ANY).all(axis=1)
         again = np.flatnonzero(stale).tolist()
         implied: dict[object, bool] = {name: self._implied[name] for name in names if name in self._implied}
-        if self.exact and len(self._position) <= MAX_COLUMNS:
+        if self.exact and len(self._position) <= _MAX_COLUMNS:
             fresh = np.zeros(len(again), bool)
             kernels.implied(np.ascontiguousarray(ops[again]), *self._laws(), fresh)
             implied.update(zip([names[i] for i in again], fresh.tolist(), strict=True))

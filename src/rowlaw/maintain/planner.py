@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from rowlaw.storage.store import Reader, Writer
 
 PAIR = 120e-9  # seconds that a pair found by an index costs: links, signature, place in the ledger
-TUPLE_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
-NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
+_TUPLE_PAIR = 20e-9  # seconds that a pair of kinds costs: mostly it breaks no rule, and nothing is written
+_NEAR_PAIR = 50e-9  # seconds that a pair costs where the rows of a group lie together
 PLAIN_PAIR = 15e-9  # seconds that a pair costs where all are compared
 TAKE = 100e-9  # seconds that taking a row into an index costs
 FETCH = 3e-6  # seconds that looking up a row in chains costs
-ASK = 150e-9  # seconds per row that the engine needs for a rule
+_ASK = 150e-9  # seconds per row that the engine needs for a rule
 CALL = 50e-6  # seconds that using an index costs, however few the rows
 SAMPLED = 1 << 15  # rows that the number of kinds is estimated from
-HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how many kinds of them there are
-BATCHES = 10  # that an index is expected to serve
+_HEAVY = 8  # rows that agree with a row, beyond which it is worth knowing how many kinds of them there are
+_BATCHES = 10  # that an index is expected to serve
 MAX_TUPLE_INDEXES = 400  # indexes for single rules, at most
-WORD = 64  # columns that fit into a word: others have no index here
+_WORD = 64  # columns that fit into a word: others have no index here
 
 _ORDERING = [int(op) for op in (Op.LT, Op.LE, Op.GT, Op.GE)]
 
@@ -49,7 +49,7 @@ class Planner:
         self._tuple_estimates: dict[tuple[int, int], tuple[float, float]] = {}
         self._across_shares: dict[int, float] = {}
         slots, left, right = cells.slots.slots, cells.how.left, cells.how.right
-        self._plain = (np.maximum(left, right) < WORD) & cells.stable
+        self._plain = (np.maximum(left, right) < _WORD) & cells.stable
         self._bits = np.zeros(len(slots), np.uint64)  # the bits of the columns that a slot compares
         for i in np.flatnonzero(self._plain):
             self._bits[i] = (1 << int(left[i])) | (1 << int(right[i]))
@@ -97,7 +97,7 @@ class Planner:
         agreement = self.agreement(alive)
         columns = self.columns(ops)
         otherwise = self._alone_seconds(columns, equal, rows, alive, tuples)
-        price = Price(pairs * PAIR, CALL + rows * TAKE, living * TAKE / BATCHES)
+        price = Price(pairs * PAIR, CALL + rows * TAKE, living * TAKE / _BATCHES)
         chosen, alone = cheapest_keys(equal, otherwise, agreement, price, list(keys))
         across, alone = self._chosen_across(ops, otherwise, alone, rows, alive)
         orders, others = self._orders(ops[alone], otherwise[alone], rows)
@@ -114,7 +114,7 @@ class Planner:
         seconds += len(orders) * self._order_seconds(rows) + sum(
             self._across_seconds(slot, rows, alive) for slot in across
         )
-        seconds += np.count_nonzero(asked) * living * ASK
+        seconds += np.count_nonzero(asked) * living * _ASK
         return Plan(chosen, across, orders, kinds, asked, seconds) if seconds < pairs * PLAIN_PAIR / cores() else None
 
     def _chosen_across(
@@ -174,10 +174,10 @@ class Planner:
         same columns only."""
         living = int(np.count_nonzero(alive))
         partners = living * self.agreement(alive).share(equal)
-        seconds = CALL + rows * (2 * TAKE + partners * TUPLE_PAIR)
+        seconds = CALL + rows * (2 * TAKE + partners * _TUPLE_PAIR)
         both, place = np.unique(np.stack((columns, equal), axis=1), axis=0, return_inverse=True)
         place = place.ravel()
-        heavy = sorted_distinct(place[(partners > HEAVY) & (columns != 0)])
+        heavy = sorted_distinct(place[(partners > _HEAVY) & (columns != 0)])
         if len(heavy) <= MAX_TUPLE_INDEXES:
             for k in heavy.tolist():
                 seconds[place == k] = self._tuple_seconds(int(both[k, 0]), int(both[k, 1]), rows, alive)
@@ -186,7 +186,7 @@ class Planner:
             if len(both)
             else np.zeros(0, bool)
         )
-        return seconds + np.where(there, 0.0, 2 * living * TAKE / BATCHES)
+        return seconds + np.where(there, 0.0, 2 * living * TAKE / _BATCHES)
 
     def table_plan(self, ops: np.ndarray, alive: np.ndarray, proof: Proof, keys: Collection[int]) -> list[int]:
         """The keys whose pairs, of all rows, are worth comparing for the rules that are not proven yet."""
@@ -195,8 +195,8 @@ class Planner:
         if not todo.any():
             return []
         rows = int(np.count_nonzero(alive))
-        price = Price(rows**2 / 2 * NEAR_PAIR, CALL + rows * TAKE, rows * TAKE)
-        otherwise = np.full(int(todo.sum()), rows * ASK + CALL)
+        price = Price(rows**2 / 2 * _NEAR_PAIR, CALL + rows * TAKE, rows * TAKE)
+        otherwise = np.full(int(todo.sum()), rows * _ASK + CALL)
         return cheapest_keys(equal[todo], otherwise, self.agreement(alive), price, list(keys))[0]
 
     def _tuple_seconds(self, columns: int, key: int, rows: int, alive: np.ndarray) -> float:
@@ -217,7 +217,7 @@ class Planner:
                 float(in_group[groups].mean()),
             )
         fresh, others = self._tuple_estimates[columns, key]
-        return CALL + rows * (2 * TAKE + fresh * others * TUPLE_PAIR)
+        return CALL + rows * (2 * TAKE + fresh * others * _TUPLE_PAIR)
 
     def save(self, writer: Writer) -> dict[str, Any]:
         """Write the estimates that indexes were chosen by; what has to be known to read them."""

@@ -23,8 +23,8 @@ from rowlaw.rules.model import Op
 from rowlaw.rules.outcomes import EQUAL_BIT
 
 PAIRS = 1 << 19  # random pairs that the estimate of agreement rests on
-MAX_KEYS = 2000  # candidates that are looked at
-DENSE_COLUMNS = 18  # columns of which all sets are tabulated: 2 MB
+_MAX_KEYS = 2000  # candidates that are looked at
+_DENSE_COLUMNS = 18  # columns of which all sets are tabulated: 2 MB
 BLOCK = 1 << 22  # sets times masks that are compared at a time where there are more columns: 32 MB
 
 
@@ -63,7 +63,7 @@ class Agreement:
         """The share of pairs that agree on each set of columns. There may be 100,000 keys, and thousands of masks."""
         used = int(np.bitwise_or.reduce(self.masks, initial=np.uint64(0)))
         columns = [c for c in range(64) if used >> c & 1]
-        if len(columns) <= DENSE_COLUMNS:
+        if len(columns) <= _DENSE_COLUMNS:
             shares = self._supersets(columns)[_packed(keys, columns)]
             return np.where((keys & ~np.uint64(used)) == 0, shares, 0.0)
         distinct, index = np.unique(keys, return_inverse=True)
@@ -144,7 +144,7 @@ def _candidates(masks: np.ndarray, frequency: np.ndarray, existing: Sequence[int
     used = int(np.bitwise_or.reduce(masks, initial=np.uint64(0)))
     columns = [1 << c for c in range(64) if used >> c & 1]
     pairs = [a | b for a, b in combinations(columns, 2)]
-    whole = [int(m) for m in masks[np.argsort(-frequency, kind="stable")][:MAX_KEYS] if m]
+    whole = [int(m) for m in masks[np.argsort(-frequency, kind="stable")][:_MAX_KEYS] if m]
     return np.array(list(dict.fromkeys([*existing, *columns, *pairs, *whole])), np.uint64)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SNAPSHOT = 2  # the rules are written anew when so many times more events than rules have been written since
-LOGS = ("batches", "events")
+_LOGS = ("batches", "events")
 
 
 class Laws:
@@ -157,7 +157,7 @@ class Laws:
             facts = {"options": options.to_dict(), "created": _now().isoformat(), "batch": 0}
             total = len(chosen) if chosen is not None else len(book)
             record = BatchRecord(0, None, _now(), grown.living, 0, total, 0, total, getattr(evolved, "counts", None))
-            for name, data in zip(LOGS, (log(short(record.to_dict())), log("")), strict=True):
+            for name, data in zip(_LOGS, (log(short(record.to_dict())), log("")), strict=True):
                 laws._logs[name] = FileArray.create(store.data / writer.new_file(), data)
             with shown.phase("save"):
                 writer.json("first", book.to_json())
@@ -445,7 +445,7 @@ class Laws:
             counts,
         )
         events = Events(raw_events, record, rows, book.terms)
-        for name, text in zip(LOGS, (short(record.to_dict()), events.line(terms_before)), strict=True):
+        for name, text in zip(_LOGS, (short(record.to_dict()), events.line(terms_before)), strict=True):
             self._logs[name] = self._store.growing(name)
             self._logs[name].extend(log(text))
         return events
@@ -461,7 +461,7 @@ class Laws:
             self._evolution.save(writer.under("evolution"))
         else:
             writer.under("evolution").keep_all()
-        for name in LOGS:
+        for name in _LOGS:
             writer.grow(name, self._logs[name])
         if snapshot:
             writer.json("rules", self._rulebook.to_json())

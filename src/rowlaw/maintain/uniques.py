@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Columns = frozenset[int]
 
-SPARE = 4  # columns beyond those needed that may be indexed, unless a quota is given
+_SPARE = 4  # columns beyond those needed that may be indexed, unless a quota is given
 BATCH = 1 << 16  # pairs looked up at a time
 COUNTEREXAMPLES = 10  # pairs asked for per broken unique: HyOD section V.C
 PORTION, GROWTH = 64, 8  # proposed uniques that are asked about at once, and how many times more once most of them hold
@@ -364,7 +364,7 @@ class Uniques:
             c: max(1, len(sorted_distinct(self.cells.matrix[living, c]))) / max(1, len(living)) for c in used
         }
         chosen = select_columns(uniques, selectivity.__getitem__)
-        quota = self.quota if self.quota is not None else len(chosen) + SPARE
+        quota = self.quota if self.quota is not None else len(chosen) + _SPARE
         self.indexed = chosen + [c for c in additional_columns(uniques, chosen, quota, selectivity) if c not in chosen]
         for column in self.indexed:  # now, so that they are saved
             self._position_list(column)

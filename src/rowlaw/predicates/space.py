@@ -23,9 +23,9 @@ ALL = tuple(Op)
 EQUALITY = (Op.EQ, Op.NE)
 ORDERED_TYPES = ("number", "date", "timestamp")  # type classes that are compared by order without being asked to
 OVERLAP = 0.3  # share of distinct values that compared columns have in common: Hydra section 7.1
-FEW_SHARED = 2  # values that two columns of a tiny domain may share by accident
-MAGNITUDE = 10  # means further apart than this factor are of different magnitude
-LONGEST = 1_000  # characters of a text that is used as a literal: a rule has to fit into a rule file
+_FEW_SHARED = 2  # values that two columns of a tiny domain may share by accident
+_MAGNITUDE = 10  # means further apart than this factor are of different magnitude
+_LONGEST = 1_000  # characters of a text that is used as a literal: a rule has to fit into a rule file
 MOST_PAIRS = 20_000  # of columns that are compared with each other
 _BORDER = 1e-9  # how near to the border of the magnitude floats are trusted
 
@@ -199,7 +199,7 @@ class _Pairs:
         if most < wanted:
             return False
         shared = self._statistics.shared_values(a, b)
-        return shared >= wanted and (overlap is not None or round(shared * more) > FEW_SHARED)
+        return shared >= wanted and (overlap is not None or round(shared * more) > _FEW_SHARED)
 
     def near_means(self, a: str, b: str) -> bool:
         """Return whether the means of two number columns are within one order of magnitude: floats decide unless it is
@@ -212,13 +212,13 @@ class _Pairs:
         if sure:
             ratio = abs(x / y)
             sure = math.isfinite(ratio) and all(
-                abs(ratio / border - 1) > _BORDER for border in (MAGNITUDE, 1 / MAGNITUDE)
+                abs(ratio / border - 1) > _BORDER for border in (_MAGNITUDE, 1 / _MAGNITUDE)
             )
         if not sure:
             x, y = (self._mean(name, exact=True) for name in (a, b))
         if x == 0 or y == 0:
             return bool(x == y)
-        return bool((x > 0) == (y > 0) and abs(x) <= MAGNITUDE * abs(y) and abs(y) <= MAGNITUDE * abs(x))
+        return bool((x > 0) == (y > 0) and abs(x) <= _MAGNITUDE * abs(y) and abs(y) <= _MAGNITUDE * abs(x))
 
 
 def _literals(statistics: Statistics, name: str, share: float) -> list[Any]:
@@ -228,7 +228,7 @@ def _literals(statistics: Statistics, name: str, share: float) -> list[Any]:
     return [
         v
         for v in values
-        if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > LONGEST)
+        if not (isinstance(v, float) and not math.isfinite(v)) and not (isinstance(v, str) and len(v) > _LONGEST)
     ]
 
 

@@ -42,12 +42,12 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SMALL_SOURCE = 64 << 20  # bytes that the driver's threads read even when there is a cluster
+_SMALL_SOURCE = 64 << 20  # bytes that the driver's threads read even when there is a cluster
 MOST_ROWS = (1 << 31) - 2  # row numbers and codes are 32-bit
 TASKS_PER_SLOT = 4
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 # a partition of a Spark frame is numbered in chunks of this size, to bound a worker's memory
-FRAME_CHUNK_ROWS = 1 << 20
+_FRAME_CHUNK_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _workers(source: Source, session: SparkSession | None) -> Workers:
     (docs/decisions/0002)."""
     if isinstance(source, FrameSource):
         return SparkTasks(session or source.frame.sparkSession)
-    far = cluster(session) if source.size >= SMALL_SOURCE else None
+    far = cluster(session) if source.size >= _SMALL_SOURCE else None
     return SparkTasks(far) if far is not None else DriverThreads()
 
 
@@ -231,7 +231,7 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= FRAME_CHUNK_ROWS:
+        if sum(b.num_rows for b in waiting) >= _FRAME_CHUNK_ROWS:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:

@@ -16,7 +16,7 @@ from rowlaw.kernels.sort import sort_keys
 
 KEY_BITS = 64
 # possible keys for each row beyond which few rows share one: better sort by those alone, and by the rest what is left
-SELECTIVE = 4
+_SELECTIVE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Groups:
         """Of one side: the rows that agree on ``equal``, laid out by ``columns`` as by :meth:`Side.laid_out`, in one
         sort if it fits."""
         possible = span(self.number, [c.of_s for c in equal])
-        if (len(equal) > 1 and possible > SELECTIVE * self.rows) or (
+        if (len(equal) > 1 and possible > _SELECTIVE * self.rows) or (
             possible * span(1, columns)
         ).bit_length() > KEY_BITS:
             return self.refine(equal).s.laid_out(columns)
@@ -231,4 +231,4 @@ def _together(groups: Groups, batch: Sequence[Compared], more: Compared) -> bool
     """Return whether another column goes into the same key: it must fit, and what is sorted so far should leave many
     rows together."""
     keys = span(groups.number, [c.of_s for c in batch])
-    return keys <= SELECTIVE * groups.rows and (keys * more.width).bit_length() <= KEY_BITS
+    return keys <= _SELECTIVE * groups.rows and (keys * more.width).bit_length() <= KEY_BITS

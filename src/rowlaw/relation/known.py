@@ -18,7 +18,7 @@ from rowlaw.rules.model import Nulls
 
 ROWS_AT_ONCE = 1 << 12  # rows looked at before it is asked again whether two without nulls were among them
 FIRST_PATTERNS = 64  # patterns that rules are compared with first: most rules are decided by a few
-GROWTH = 4  # times as many patterns in each further step
+_GROWTH = 4  # times as many patterns in each further step
 ENOUGH = 2  # rows of a pattern: more of them decide nothing that two do not
 
 
@@ -114,7 +114,7 @@ class KnownRows:
             s, t, same = seen[:, left]
             # one row for both is not enough where two are needed
             done[left] = (s > 0) & (t > 0) & ((needed == 1) | (s > 1) | (t > 1) | (same == 0))
-            start, size = start + size, size * GROWTH
+            start, size = start + size, size * _GROWTH
         return done[place]
 
 

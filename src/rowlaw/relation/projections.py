@@ -16,7 +16,7 @@ from rowlaw.kernels.groups import first_two
 from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
 from rowlaw.relation.relation import Relation
 
-WORTH = 0.7  # a projection is kept if it has at most this share of the rows it was made from
+_WORTH = 0.7  # a projection is kept if it has at most this share of the rows it was made from
 
 
 class Projections:
@@ -60,7 +60,7 @@ class Projections:
         chosen = [c for i, c in enumerate(self.relation.columns) if wanted >> i & 1]
         columns = [Sorted(self.relation.codes(c.name), c.distinct + 1) for c in chosen]
         # as many values as rows: nothing can be saved, and a key that does not fit would cost two sorts
-        if span(1, columns).bit_length() > KEY_BITS or any(c.distinct > WORTH * len(parent) for c in chosen):
+        if span(1, columns).bit_length() > KEY_BITS or any(c.distinct > _WORTH * len(parent) for c in chosen):
             return parent
         rows = first_two(*Side.whole(parent).sorted_by(columns), parent)
-        return np.sort(rows) if len(rows) <= WORTH * len(parent) else parent
+        return np.sort(rows) if len(rows) <= _WORTH * len(parent) else parent

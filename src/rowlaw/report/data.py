@@ -25,11 +25,11 @@ from rowlaw.violations.sides import Clash, distinct, printed, printed_apart, sid
 if TYPE_CHECKING:
     from rowlaw.maintain import History
 
-MATRIX = (60, 40)  # rules and columns of the matrix: more cannot be read
-SUSPECT_CHARACTERS = 36  # of a cell that is probably wrong, and of what is suggested: a line of the table
-WORST_COLUMNS = 6  # values shown of a row
-LOOKED_AT = 4  # violations that are looked at for each clash that is shown: the same values again say nothing new
-EACH = 2  # pairs of one row: several rows that are wrong say more than one
+_MATRIX = (60, 40)  # rules and columns of the matrix: more cannot be read
+_SUSPECT_CHARACTERS = 36  # of a cell that is probably wrong, and of what is suggested: a line of the table
+_WORST_COLUMNS = 6  # values shown of a row
+_LOOKED_AT = 4  # violations that are looked at for each clash that is shown: the same values again say nothing new
+_EACH = 2  # pairs of one row: several rows that are wrong say more than one
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def of_result(found: Found, limits: Limits, facts: dict[str, Any]) -> dict[str, 
             "error": verdict.error,
         }
         if verdict.violations and place < limits.clash_rules:
-            listed = result.findings.first(number, LOOKED_AT * limits.clashes, each=EACH)
+            listed = result.findings.first(number, _LOOKED_AT * limits.clashes, each=_EACH)
             clashes = distinct(side_by_side(verdict.rule, listed, result.engine.nulls))[: limits.clashes]
             listed = listed.slice(0, limits.clashes)
             entry["clashes"] = [_clash(clash, limits.cell) for clash in clashes]
@@ -97,7 +97,7 @@ def _suspects(found: pa.Table | None, limits: Limits) -> dict[str, Any]:
         return {"total": 0, "cells": []}
     cells = []
     for cell in found.slice(0, limits.suspects).to_pylist():
-        value, usual = printed_apart(cell["value"], cell["usual"], min(limits.cell, SUSPECT_CHARACTERS))
+        value, usual = printed_apart(cell["value"], cell["usual"], min(limits.cell, _SUSPECT_CHARACTERS))
         shown = {name: printed(cell[name], limits.cell) for name in ("row", "column")}
         cells.append({**shown, "value": value, "usual": usual, **{name: cell[name] for name in ("against", "backing")}})
     return {"total": found.num_rows, "cells": cells}
@@ -247,7 +247,7 @@ def _clash(clash: Clash, cell: int) -> dict[str, Any]:
 def _worst(result: Result, limits: Limits) -> dict[str, Any]:
     """The rows in most violations: how many, of which rules, and what they hold in the columns of broken rules."""
     broken = [v for v in result.verdicts if v.violations]
-    columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:WORST_COLUMNS]
+    columns = list(dict.fromkeys(name for v in broken for name in v.rule.columns))[:_WORST_COLUMNS]
     rows = []
     for worst in result.findings.worst(limits.worst, columns):
         rules = sorted(
@@ -270,7 +270,7 @@ def _document(
         "columns": columns[: limits.columns],
         "total_columns": len(columns),
         "rules": rules,
-        "matrix": {"rules": [rule["id"] for rule in rules[: MATRIX[0]]], "columns": used[: MATRIX[1]]},
+        "matrix": {"rules": [rule["id"] for rule in rules[: _MATRIX[0]]], "columns": used[: _MATRIX[1]]},
         "graph": dependency_graph([(rule, entry["status"]) for rule, entry in zip(named, rules, strict=True)]),
         "limits": {"clashes": limits.clashes, "clash_rules": limits.clash_rules},
         **facts,

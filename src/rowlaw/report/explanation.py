@@ -36,8 +36,8 @@ from rowlaw.violations.check import known_types, rule_set
 from rowlaw.violations.check import run as check_run
 from rowlaw.violations.sides import Clash
 
-SHOWN_ROWS = 10  # rows to remove that are named
-STRONGER = 3  # rules named of those that say more
+_SHOWN_ROWS = 10  # rows to remove that are named
+_STRONGER = 3  # rules named of those that say more
 LISTED = 1 << 20  # violations of a rule without one of its comparisons, above which its rows to remove are not sought
 
 
@@ -202,7 +202,7 @@ def run(
         len(listed),
         _stronger(rule, listed),
         tuple(result.side_by_side(verdict.id, sample)) if verdict.violations else (),
-        result.rows_to_remove(verdict.id, SHOWN_ROWS),
+        result.rows_to_remove(verdict.id, _SHOWN_ROWS),
         _shorter(engine, rule),
         engine.explain(rule),
         query(engine, rule),
@@ -257,7 +257,7 @@ def _stronger(rule: Rule, known: RuleSet) -> tuple[NamedRule, ...]:
     for other in known:
         if other.rule != rule and all(any(implies(d, mine) for d in other.rule.denials) for mine in rule.denials):
             stronger.append(other)
-            if len(stronger) == STRONGER:
+            if len(stronger) == _STRONGER:
                 break
     return tuple(stronger)
 

@@ -10,7 +10,7 @@ from rowlaw.discovery.together import most_specific
 from rowlaw.rules import Denial, FunctionalDependency, Key, NamedRule, Rule
 
 MOST = 60  # dependencies and keys that a page has, at most; it draws the first few, and more on demand
-FIRST = 12  # that are drawn at first
+_FIRST = 12  # that are drawn at first
 STATUSES = ["broken", "warning", "tolerated", "unchecked", "holds"]  # of rules in a report, the worst first
 
 
@@ -38,7 +38,7 @@ def dependency_graph(rules: Sequence[tuple[NamedRule, str]]) -> dict[str, Any] |
         }
         for named, status, dependency in drawn[:MOST]
     ]
-    return {"laws": laws, "first": FIRST, "left_out": max(0, len(drawn) - MOST)}
+    return {"laws": laws, "first": _FIRST, "left_out": max(0, len(drawn) - MOST)}
 
 
 def as_dependency(rule: Rule) -> Key | FunctionalDependency | None:

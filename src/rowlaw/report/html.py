@@ -29,7 +29,7 @@ from rowlaw.violations import Result
 if TYPE_CHECKING:
     from rowlaw.maintain import History
 
-ROUNDS = 12  # of making the lists shorter until the file fits
+_ROUNDS = 12  # of making the lists shorter until the file fits
 
 # How the interpreter of Vega's expressions, which is a module, becomes part of one script.
 _IMPORT = re.compile(r"^import \{([^}]*)\} from 'vega-util';$", re.MULTILINE)
@@ -49,7 +49,7 @@ def report_html(
     facts: dict[str, Any] = {"title": title, "command": command}
     limits = Limits()
     checked = Found.of(found) if isinstance(found, Result) else None
-    for _ in range(ROUNDS):
+    for _ in range(_ROUNDS):
         document = (
             of_result(checked, limits, facts)
             if checked is not None

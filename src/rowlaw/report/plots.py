@@ -15,14 +15,14 @@ from rowlaw.engine.protocol import Engine
 from rowlaw.rules.model import Constant, Op, Rule, TypeClass
 from rowlaw.source.row_ids import CompositeId, row_name
 
-SCALES: dict[TypeClass, str] = {
+_SCALES: dict[TypeClass, str] = {
     "number": "quantitative",
     "date": "temporal",
     "timestamp": "temporal",
     "text": "nominal",
     "boolean": "nominal",
 }
-LONG = 40  # characters of a category
+_LONG = 40  # characters of a category
 
 
 def plot(rule: Rule, types: Mapping[str, TypeClass], listed: pa.Table) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _axes(rule: Rule) -> tuple[str, str | None]:
 def _axis(types: Mapping[str, TypeClass], name: str | None) -> dict[str, Any]:
     if name is None:
         return {"name": None, "scale": "quantitative"}
-    return {"name": name, "scale": SCALES[types[name]]}
+    return {"name": name, "scale": _SCALES[types[name]]}
 
 
 def plain(value: Any) -> Any:
@@ -103,5 +103,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, dt.date | dt.datetime):
         return value.isoformat()
     if isinstance(value, str):
-        return value if len(value) <= LONG else value[: LONG - 1] + "…"
+        return value if len(value) <= _LONG else value[: _LONG - 1] + "…"
     return value

@@ -22,9 +22,9 @@ from rowlaw.violations.sides import printed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TOP = 3  # most frequent values of a column
-CHARACTERS = 24  # of a value that are shown
-FREQUENT = 0.01  # share of the rows below which a value, except for the first, is not shown as frequent
+_TOP = 3  # most frequent values of a column
+_CHARACTERS = 24  # of a value that are shown
+_FREQUENT = 0.01  # share of the rows below which a value, except for the first, is not shown as frequent
 HEAD = ("column", "type", "nulls", "distinct", "from", "to", "most frequent", "takes part in")
 
 
@@ -56,7 +56,7 @@ class Profile:
             []
             if column.unique
             else [
-                (v, n) for i, (v, n) in enumerate(column.frequent) if n > 1 and (not i or n >= FREQUENT * column.rows)
+                (v, n) for i, (v, n) in enumerate(column.frequent) if n > 1 and (not i or n >= _FREQUENT * column.rows)
             ]
         )
         often = ", ".join(f"{_shown(v)} ({percent(n / column.rows)})" for v, n in frequent)
@@ -114,14 +114,14 @@ class Profile:
 
 def _shown(value: Any) -> str:
     """A value as it is shown: a moment without the zone, which is always UTC."""
-    return printed(str(value).removesuffix("+00:00") if isinstance(value, dt.datetime) else value, CHARACTERS)
+    return printed(str(value).removesuffix("+00:00") if isinstance(value, dt.datetime) else value, _CHARACTERS)
 
 
 def profile(
     table: Any,
     *,
     rules: Any = None,
-    top: int = TOP,
+    top: int = _TOP,
     columns: Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     session: SparkSession | None = None,
@@ -164,7 +164,7 @@ def profile(
         opened.close()
 
 
-def of_engine(engine: Engine, rules: RuleSet, top: int = TOP) -> Profile:
+def of_engine(engine: Engine, rules: RuleSet, top: int = _TOP) -> Profile:
     """Describe the columns of a table that is open already."""
     columns = engine.profile(list(engine.types), top)
     laws: dict[str, list[str]] = {}

@@ -25,7 +25,7 @@ from rowlaw.rules.conditions import Condition
 from rowlaw.rules.implication import Atom, AtomSets, atoms_of, is_trivial
 from rowlaw.rules.model import Denial, Nulls, Op, Predicate, Rule, between_rows
 
-MOST_SPLIT = 8  # weak comparisons of a question that are split into cases, at most
+_MOST_SPLIT = 8  # weak comparisons of a question that are split into cases, at most
 _CASES = {Op.LE: (Op.LT, Op.EQ), Op.GE: (Op.GT, Op.EQ), Op.NE: (Op.LT, Op.GT)}
 
 
@@ -53,7 +53,7 @@ class Consequences:
         if self._denies(denial):
             return True
         weak = [i for i, p in enumerate(denial.predicates) if p.op in _CASES and not isinstance(p.right, Condition)]
-        if not 0 < len(weak) <= MOST_SPLIT:
+        if not 0 < len(weak) <= _MOST_SPLIT:
             return False
         i, p = weak[0], denial.predicates[weak[0]]
         rest = denial.predicates[:i] + denial.predicates[i + 1 :]

@@ -11,7 +11,7 @@ from rowlaw.rules.model import Column, Constant, Operand, Predicate, Row
 from rowlaw.rules.tokens import RuleText, Token, shown
 
 MAX_ITEMS = 1000  # predicates or columns: far beyond any rule that a person can read
-LONGEST_HINT = 40  # characters of a name that an error suggests
+_LONGEST_HINT = 40  # characters of a name that an error suggests
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Cursor:
             self.source.fail(problem, token.start, token.end)
         hint = (
             f"; write s.{token.text} or t.{token.text}"
-            if token.kind in ("word", "name") and len(token.text) <= LONGEST_HINT
+            if token.kind in ("word", "name") and len(token.text) <= _LONGEST_HINT
             else ""
         )
         return self.fail("s.column, t.column or a literal", token, hint)
@@ -154,4 +154,4 @@ class Cursor:
             name = f"{before.text} {token.text}"
         else:
             return ""
-        return f"; if the column is called {name!r}, write `{name}`" if len(name) <= LONGEST_HINT else ""
+        return f"; if the column is called {name!r}, write `{name}`" if len(name) <= _LONGEST_HINT else ""

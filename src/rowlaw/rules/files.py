@@ -33,7 +33,7 @@ from rowlaw.rules.parse import parse, parse_located
 from rowlaw.rules.ruleset import MAX_ID, NamedRule, RuleSet
 from rowlaw.rules.yaml_tree import Node, fail, flow, read, scalar
 
-VERSION = 1
+_VERSION = 1
 # bytes: discovery may find a hundred thousand rules, but a table given by mistake is not read to its end
 MAX_SIZE = 1 << 28
 
@@ -52,11 +52,11 @@ def load(path: str | os.PathLike[str]) -> RuleSet:
     if "rules" not in entries:
         fail(file, top.line, "there is no 'rules:'")
     version = entries.get("version")
-    if version is not None and version.value != VERSION:
+    if version is not None and version.value != _VERSION:
         fail(
             file,
             version.line,
-            f"version must be {VERSION}, the only one that this rowlaw reads, not {flow(version.value)}",
+            f"version must be {_VERSION}, the only one that this rowlaw reads, not {flow(version.value)}",
         )
     nulls = entries.get("nulls")
     if nulls is not None and nulls.value not in ("unknown", "equal"):
@@ -163,7 +163,7 @@ def save(rules: RuleSet, path: str | os.PathLike[str]) -> None:
 
 
 def _lines(rules: RuleSet, file: str) -> Iterable[str]:
-    yield f"version: {VERSION}"
+    yield f"version: {_VERSION}"
     yield f"nulls: {rules.nulls}"
     if rules.settings:
         yield "predicates:"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rowlaw.rules.ruleset import RuleSet
 
 SHOWN = 20  # rows of a table; what it stands for may have many thousands
-WIDE = 300  # characters of a cell
+_WIDE = 300  # characters of a cell
 
 _LEFT = ' style="text-align:left"'
 
@@ -57,7 +57,7 @@ def rules_html(rules: RuleSet) -> str:
 
 
 def _cell(text: str) -> str:
-    short = text if len(text) <= WIDE else text[: WIDE - 1] + "…"
+    short = text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
     if isinstance(text, Code):
         return f"<td{_LEFT}><code>{escape(short)}</code></td>"
     return f"<td{_LEFT if len(text) > 20 else ''}>{escape(short)}</td>"

@@ -107,13 +107,13 @@ class Encoding:
 LOWER_BIT: Final = 0b001
 EQUAL_BIT: Final = 0b010
 HIGHER_BIT: Final = 0b100
-DIFFERENT_MASK: Final = LOWER_BIT | HIGHER_BIT
+_DIFFERENT_MASK: Final = LOWER_BIT | HIGHER_BIT
 # the mask of operands that a rule does not compare: there even *unknown* is accepted
 ANY: Final = LOWER_BIT | EQUAL_BIT | HIGHER_BIT
 
 ACCEPT: Final = Encoding((EQUAL_BIT, LOWER_BIT, HIGHER_BIT, 0))
 # an operator accepts *different* only as a whole
-ACCEPT_UNORDERED: Final = Encoding((EQUAL_BIT, DIFFERENT_MASK, DIFFERENT_MASK, 0))
+ACCEPT_UNORDERED: Final = Encoding((EQUAL_BIT, _DIFFERENT_MASK, _DIFFERENT_MASK, 0))
 
 _EXCHANGED: Final = tuple(
     (mask & EQUAL_BIT) | (mask & LOWER_BIT) << 2 | (mask & HIGHER_BIT) >> 2 for mask in range(ANY + 1)
@@ -137,11 +137,11 @@ def accept_encoding(*, ordered: bool) -> Encoding:
 # Outcomes within one row, as a column of codes
 
 ROW_UNKNOWN: Final = -1
-ROW_LOWER: Final = 0
+_ROW_LOWER: Final = 0
 ROW_EQUAL: Final = 1
-ROW_HIGHER: Final = 2
+_ROW_HIGHER: Final = 2
 
-ROW: Final = Encoding((ROW_EQUAL, ROW_LOWER, ROW_HIGHER, ROW_UNKNOWN))
+ROW: Final = Encoding((ROW_EQUAL, _ROW_LOWER, _ROW_HIGHER, ROW_UNKNOWN))
 
 # Bits that kernels compute by arithmetic; tests compare these definitions with the kernels
 
@@ -151,9 +151,10 @@ BELOW: Final = 0b100  # the first value is lower
 
 DIFFERENCE: Final = Encoding((0, DIFFERS | KNOWN | BELOW, DIFFERS | KNOWN, DIFFERS))
 
-S_NOT_BELOW: Final = 0b001  # the bit below the guard bit: the value of ``s`` is not lower (operands with an order only)
-T_NOT_BELOW: Final = 0b010  # the guard bit: the value of ``t`` is not lower; without an order: the values are equal
+# the bit below the guard bit: the value of ``s`` is not lower (operands with an order only)
+_S_NOT_BELOW: Final = 0b001
+_T_NOT_BELOW: Final = 0b010  # the guard bit: the value of ``t`` is not lower; without an order: the values are equal
 NULL: Final = 0b100  # the bit above the guard bit, of operands that can be unknown
 
-KEY: Final = Encoding((S_NOT_BELOW | T_NOT_BELOW, T_NOT_BELOW, S_NOT_BELOW, NULL))
-KEY_UNORDERED: Final = Encoding((T_NOT_BELOW, 0, 0, NULL))
+KEY: Final = Encoding((_S_NOT_BELOW | _T_NOT_BELOW, _T_NOT_BELOW, _S_NOT_BELOW, NULL))
+KEY_UNORDERED: Final = Encoding((_T_NOT_BELOW, 0, 0, NULL))

@@ -48,7 +48,7 @@ _START = "'not (', 'key (', 'fd (', 'od {' or 'od ['"
 _CONDITIONS = "'is null', 'in', 'between' or 'matches'"
 _OR = ("or", "|", "||", "∨")
 _ONE_RIGHT = "; write one fd for each column on the right"
-LONGEST_NAME = 40  # characters of a name that a hint repeats
+_LONGEST_NAME = 40  # characters of a name that a hint repeats
 _OTHER_WORDS = {  # of SQL, and what is written here instead
     **dict.fromkeys(
         ("like", "ilike", "rlike", "regexp", "similar", "match"), "; for patterns, write matches '[A-Z].*'"
@@ -137,7 +137,7 @@ class _Parser(Cursor):
         else:
             named = (
                 head.kind in ("word", "name")
-                and len(head.text) <= LONGEST_NAME
+                and len(head.text) <= _LONGEST_NAME
                 and self.peek.kind in ("word", "op", "not")
             )
             hint = f"; a column of a row is written s.{head.text}" if named else ""

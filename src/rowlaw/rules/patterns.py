@@ -24,9 +24,9 @@ from typing import NoReturn, TypeAlias
 
 MAX_LENGTH = 1000  # characters of a pattern
 MAX_POSITIONS = 500  # characters and classes of a pattern after {n} is written out
-MAX_DEPTH = 50  # groups within groups
+_MAX_DEPTH = 50  # groups within groups
 MAX_KEPT = 20_000  # transitions that a matcher keeps
-LAST = 0x10FFFF  # the last code point
+_LAST = 0x10FFFF  # the last code point
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # code points, from and to, in order and apart
 
@@ -47,7 +47,7 @@ def _union(ranges: list[tuple[int, int]]) -> Ranges:
 
 def _opposite(ranges: Ranges) -> Ranges:
     starts = [0, *(high + 1 for _, high in ranges)]
-    ends = [*(low - 1 for low, _ in ranges), LAST]
+    ends = [*(low - 1 for low, _ in ranges), _LAST]
     return tuple((a, b) for a, b in zip(starts, ends, strict=True) if a <= b)
 
 
@@ -151,8 +151,8 @@ class _Parser:
         return Node("class", ranges=_chars(c))
 
     def group(self, start: int, depth: int) -> Node:
-        if depth >= MAX_DEPTH:
-            self.fail(f"groups are nested more than {MAX_DEPTH} deep", start)
+        if depth >= _MAX_DEPTH:
+            self.fail(f"groups are nested more than {_MAX_DEPTH} deep", start)
         if self.peek == "?":
             if self.text[self.at : self.at + 2] != "?:":
                 problem = "groups that look ahead, look back, have a name or set flags are not supported; write (...)"
@@ -430,7 +430,7 @@ def _class(ranges: Ranges) -> str:
     other = _opposite(ranges)
     if not other:
         return r"[\x{0}-\x{10FFFF}]"
-    sign, shown = ("^", other) if len(other) <= len(ranges) and ranges[-1][1] == LAST else ("", ranges)
+    sign, shown = ("^", other) if len(other) <= len(ranges) and ranges[-1][1] == _LAST else ("", ranges)
     return f"[{sign}{''.join(_character(a) if a == b else f'{_character(a)}-{_character(b)}' for a, b in shown)}]"
 
 

@@ -31,7 +31,7 @@ Severity: TypeAlias = Literal["error", "warn"]
 
 MAX_ID = 200  # characters: an id is a YAML key and a column of every report
 SHOWN = 20  # rules in a repr; a rule set may have many thousands
-WIDTH = 100  # characters of rule text in a repr
+_WIDTH = 100  # characters of rule text in a repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class RuleSet:
     def __repr__(self) -> str:
         width = max((len(r.id) for r in self.rules[:SHOWN]), default=0)
         texts = ((r, " ".join(str(r.rule).split())) for r in self.rules[:SHOWN])
-        lines = [f"  {r.id:<{width}}  {t if len(t) <= WIDTH else t[: WIDTH - 3] + '...'}" for r, t in texts]
+        lines = [f"  {r.id:<{width}}  {t if len(t) <= _WIDTH else t[: _WIDTH - 3] + '...'}" for r, t in texts]
         more = [f"  ... and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else []
         return "\n".join([f"RuleSet of {counted(len(self), 'rule')}, nulls={self.nulls!r}", *lines, *more])
 

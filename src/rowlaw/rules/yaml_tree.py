@@ -21,7 +21,7 @@ from typing import Any, Literal, NoReturn
 
 from rowlaw.errors import RowlawError
 
-MAX_DEPTH = 20  # rule files need four
+_MAX_DEPTH = 20  # rule files need four
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,400}")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,9})?")
@@ -99,8 +99,8 @@ def read(text: str, file: str) -> Node:
                 node = Node("map" if isinstance(event, yaml.MappingStartEvent) else "list", line)
                 open_nodes[-1].items.append(node)
                 open_nodes.append(node)
-                if len(open_nodes) > MAX_DEPTH:
-                    fail(file, line, f"values are nested more than {MAX_DEPTH} deep")
+                if len(open_nodes) > _MAX_DEPTH:
+                    fail(file, line, f"values are nested more than {_MAX_DEPTH} deep")
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         fail(file, mark.line + 1 if mark else None, f"not valid YAML: {getattr(error, 'problem', None) or error}")

@@ -18,11 +18,11 @@ import pyarrow.csv as pacsv
 from rowlaw.errors import RowlawError
 from rowlaw.source.infer import typed
 
-DELIMITERS = (",", "\t", ";", "|")
-SNIFFED_BYTES = 256 * 1024
-SNIFFED_ROWS = 200
+_DELIMITERS = (",", "\t", ";", "|")
+_SNIFFED_BYTES = 256 * 1024
+_SNIFFED_ROWS = 200
 SPLIT_BYTES = 32 * 1024 * 1024  # a split takes pyarrow a few tenths of a second
-BLOCK_BYTES = (1 << 20, 1 << 25, (1 << 31) - 1)  # that pyarrow parses at once: its default, and what longer rows need
+_BLOCK_BYTES = (1 << 20, 1 << 25, (1 << 31) - 1)  # that pyarrow parses at once: its default, and what longer rows need
 SUFFIX_COMPRESSION = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 # Excel writes it before the header
 _SEPARATOR_LINE = re.compile(r"\ufeff?[\"']?sep=(.|\\t|tab)[\"']?\r?\n", re.IGNORECASE)
@@ -58,7 +58,7 @@ def sniff(path: str, **given: Any) -> Dialect:
             raise RowlawError("BAD_OPTION", option=name, value=given[name], problem="one character of ASCII is needed")
     try:
         with open_bytes(path) as stream:
-            head = stream.read(SNIFFED_BYTES)
+            head = stream.read(_SNIFFED_BYTES)
     except (OSError, pa.ArrowException) as error:
         raise RowlawError("BAD_FILE", path=path, problem=str(error)) from None
     if not head.strip():
@@ -68,7 +68,7 @@ def sniff(path: str, **given: Any) -> Dialect:
         text = head.decode(encoding, errors="ignore")
     except LookupError:
         raise RowlawError("BAD_OPTION", option="encoding", value=encoding, problem="no such encoding") from None
-    whole_lines = text.rfind("\n") + 1 if len(head) == SNIFFED_BYTES else 0
+    whole_lines = text.rfind("\n") + 1 if len(head) == _SNIFFED_BYTES else 0
     text = text[:whole_lines] or text
     mark = _SEPARATOR_LINE.match(text)
     if mark:
@@ -89,7 +89,7 @@ def _rows(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
     try:
         for count, row in enumerate(row for row in rows if row):
-            if count == SNIFFED_ROWS:
+            if count == _SNIFFED_ROWS:
                 return
             yield row
     except csv.Error:  # a field beyond the csv module's limit: what was seen so far decides
@@ -97,7 +97,7 @@ def _rows(text: str, delimiter: str, quote: str) -> Iterator[list[str]]:
 
 
 def _sniff_quote(text: str) -> str:
-    double, single = text.count('"'), sum(text.count(f"{d}'") for d in DELIMITERS)
+    double, single = text.count('"'), sum(text.count(f"{d}'") for d in _DELIMITERS)
     return "'" if not double and single and text.lstrip().startswith("'") else '"'
 
 
@@ -110,7 +110,7 @@ def _sniff_delimiter(text: str, quote: str) -> str:
             return (0.0, 0)
         return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
 
-    return max(DELIMITERS, key=lambda d: (merit(d)[0] > 0.9, *merit(d)))
+    return max(_DELIMITERS, key=lambda d: (merit(d)[0] > 0.9, *merit(d)))
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -169,7 +169,7 @@ def _named(cells: Sequence[str]) -> list[str]:
 def first_rows(path: str, dialect: Dialect) -> list[list[str]]:
     """The first rows of a file, without its header."""
     with open_bytes(path) as stream:
-        text = stream.read(SNIFFED_BYTES).decode(dialect.encoding, errors="ignore")
+        text = stream.read(_SNIFFED_BYTES).decode(dialect.encoding, errors="ignore")
     if dialect.marked:
         text = text.partition("\n")[2]
     rows = list(_rows(text, dialect.delimiter, dialect.quote))
@@ -234,14 +234,14 @@ class CsvSplit:
 
     def _parsed(self, read_options: dict[str, Any], *options: Any) -> pa.Table:
         """The table, in blocks that are as large as its longest row needs."""
-        for block_bytes in BLOCK_BYTES:
+        for block_bytes in _BLOCK_BYTES:
             limit = block_bytes if compression(self.path) else min(block_bytes, self.size + 1)
             try:
                 return pacsv.read_csv(
-                    self._bytes(), pacsv.ReadOptions(block_size=max(limit, BLOCK_BYTES[0]), **read_options), *options
+                    self._bytes(), pacsv.ReadOptions(block_size=max(limit, _BLOCK_BYTES[0]), **read_options), *options
                 )
             except pa.ArrowInvalid as error:
-                if "straddl" not in str(error) or limit < block_bytes or block_bytes == BLOCK_BYTES[-1]:
+                if "straddl" not in str(error) or limit < block_bytes or block_bytes == _BLOCK_BYTES[-1]:
                     raise
         raise AssertionError("the last block size returns or raises")
 

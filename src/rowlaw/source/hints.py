@@ -16,7 +16,7 @@ from rowlaw.errors import RowlawWarning
 from rowlaw.source.infer import NULL_SPELLINGS
 from rowlaw.source.skipped import warn_outside
 
-FEWEST = 2  # values that a hint is based on, at least
+_FEWEST = 2  # values that a hint is based on, at least
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:[. ']\d{3})+|\d+),\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:[. ']\d{3})+|\d+)(?:,\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be a thousand: alone it does not tell
@@ -39,7 +39,7 @@ def hints(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Hint]:
 
 def _of_column(name: str, cells: Sequence[str]) -> Iterator[Hint]:
     values = [cell for cell in cells if cell and cell not in NULL_SPELLINGS]
-    if len(values) < FEWEST:
+    if len(values) < _FEWEST:
         return
     if all(_NUMBER.fullmatch(v) for v in values) and any(
         _COMMA.fullmatch(v) and not _GROUPED.fullmatch(v) for v in values

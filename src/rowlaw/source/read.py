@@ -45,7 +45,7 @@ FORMATS = {
 }
 # parameters of how a table is read
 READING = ("format", "delimiter", "quote", "header", "encoding", "null_values", "options")
-SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _TABLE_NAME = re.compile(r"^[^\s./\\:*?]+(\.[^\s./\\:*?]+){0,2}$")
 
 
@@ -185,7 +185,7 @@ def _open_path(
     paths, root = _files(local)
     if not paths:
         return _catalog_table(path, session)
-    if format is None and Path(paths[0]).suffix.casefold() in SPREADSHEETS:
+    if format is None and Path(paths[0]).suffix.casefold() in _SPREADSHEETS:
         return _open_spreadsheet(paths[0])
     return _open_files(local, paths, root, format or _format(paths[0]), given)
 
@@ -293,7 +293,7 @@ def _open_delta(path: str, session: SparkSession | None) -> Source:
 def _catalog_table(name: str, session: SparkSession | None) -> Source:
     """A table of the Spark catalog; what is neither a path nor such a table is a missing file."""
     missing = RowlawError("NO_SUCH_FILE", path=name, hint=_near_files(name))
-    if not _TABLE_NAME.match(name) or Path(name).suffix.casefold() in (*FORMATS, *SPREADSHEETS):
+    if not _TABLE_NAME.match(name) or Path(name).suffix.casefold() in (*FORMATS, *_SPREADSHEETS):
         raise missing  # without starting Spark to ask for it
     if session is None:
         from rowlaw.spark.session import active_session

@@ -10,7 +10,7 @@ from rowlaw.errors import RowlawError
 
 _HADOOP = "3.4.2"  # the version that is named where Spark's own cannot be found out
 # scheme -> the package that reads it, {hadoop} stands for Spark's version of Hadoop
-PACKAGES = {
+_PACKAGES = {
     "s3a": "org.apache.hadoop:hadoop-aws:{hadoop}",
     "gs": "com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26",
     "abfs": "org.apache.hadoop:hadoop-azure:{hadoop}",
@@ -36,7 +36,7 @@ def storage_error(path: str, error: Exception) -> RowlawError:
         return RowlawError(
             "REMOTE_STORAGE", path=path, cause=f"it reads no {scheme} addresses", remedy="download the file first"
         )
-    package = PACKAGES.get(scheme)
+    package = _PACKAGES.get(scheme)
     if package is not None and _MISSING.search(text):
         name = package.format(hadoop=_hadoop_version())
         remedy = f"add the package {name}, for example: export PYSPARK_SUBMIT_ARGS='--packages {name} pyspark-shell'"

@@ -20,9 +20,9 @@ import pyarrow as pa
 from rowlaw.errors import RowlawError, RowlawWarning
 from rowlaw.source.types import type_class, type_name
 
-NAMED = 5  # columns named in a warning, at most
+_NAMED = 5  # columns named in a warning, at most
 MIXED = "mixed: "  # before the types of the values of a column that has several
-TYPE_CHARACTERS = 60  # of a type that are printed: the type of a nested column may fill pages
+_TYPE_CHARACTERS = 60  # of a type that are printed: the type of a nested column may fill pages
 PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -80,8 +80,8 @@ def warn_skipped(source: str, skipped: Mapping[str, RowlawError]) -> None:
     """Warn of the columns that are skipped, in one line, at the place outside of rowlaw that gave the table."""
     if not skipped:
         return
-    named = [f"{name!r} ({_reason(error)})" for name, error in list(skipped.items())[:NAMED]]
-    more = f" and {len(skipped) - NAMED:,} more" if len(skipped) > NAMED else ""
+    named = [f"{name!r} ({_reason(error)})" for name, error in list(skipped.items())[:_NAMED]]
+    more = f" and {len(skipped) - _NAMED:,} more" if len(skipped) > _NAMED else ""
     noun = "1 column" if len(skipped) == 1 else f"{len(skipped):,} columns"
     warn_outside(RowlawWarning(f"{source}: skipped {noun} that cannot be compared: {', '.join(named)}{more}"))
 
@@ -102,4 +102,4 @@ def _reason(error: RowlawError) -> str:
 
 def _short(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= TYPE_CHARACTERS else plain[:TYPE_CHARACTERS] + "..."
+    return plain if len(plain) <= _TYPE_CHARACTERS else plain[:_TYPE_CHARACTERS] + "..."

@@ -11,7 +11,7 @@ from rowlaw.errors import RowlawError
 from rowlaw.rules.model import TypeClass
 
 # What a user may write for a column: rowlaw.check(..., types={"zip": "string"}).
-NAMED_TYPES: dict[str, pa.DataType] = {
+_NAMED_TYPES: dict[str, pa.DataType] = {
     "string": pa.large_string(),
     "text": pa.large_string(),
     "integer": pa.int64(),
@@ -126,14 +126,14 @@ def named_type(column: str, name: str) -> pa.DataType:
     (DataType(large_string), Decimal128Type(decimal128(10, 2)))
     """
     wanted = str(name).strip().casefold()
-    if wanted in NAMED_TYPES:
-        return NAMED_TYPES[wanted]
+    if wanted in _NAMED_TYPES:
+        return _NAMED_TYPES[wanted]
     if wanted.startswith("decimal(") and wanted.endswith(")"):
         parts = wanted[len("decimal(") : -1].split(",")
         if len(parts) == 2 and all(p.strip().isdigit() for p in parts):
             precision, scale = int(parts[0]), int(parts[1])
             if 1 <= precision <= 38 and scale <= precision:
                 return pa.decimal128(precision, scale)
-    names = ", ".join(sorted({*NAMED_TYPES, "decimal_comma"}))
+    names = ", ".join(sorted({*_NAMED_TYPES, "decimal_comma"}))
     problem = f"use one of {names}, decimal(p,s), date:FORMAT or timestamp:FORMAT, for example date:%d.%m.%Y"
     raise RowlawError("BAD_OPTION", option="types", value=f"{column}={name}", problem=problem)

@@ -18,7 +18,7 @@ from rowlaw.spark.java import Java
 
 # from this Java on the archive is an ahead-of-time cache (JEP 514), which also works for runtimes without an archive of
 # their own
-AOT = 25
+_AOT = 25
 
 
 def archive(java: Java) -> Path | None:
@@ -31,7 +31,7 @@ def archive(java: Java) -> Path | None:
     for entry in sorted(os.scandir(jars), key=lambda entry: entry.name):
         facts = entry.stat()
         key.update(f"{entry.name}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
-    return cache_dir() / "cds" / f"java{java.major}-{key.hexdigest()[:16]}{'.aot' if java.major >= AOT else '.jsa'}"
+    return cache_dir() / "cds" / f"java{java.major}-{key.hexdigest()[:16]}{'.aot' if java.major >= _AOT else '.jsa'}"
 
 
 def options(java: Java) -> list[str]:
@@ -40,12 +40,12 @@ def options(java: Java) -> list[str]:
     if file is None or not file.is_file():
         return []
     # Java's own log goes to standard output, also when it only says that an archive does not fit.
-    return [_quote(f"-XX:{'AOTCache' if java.major >= AOT else 'SharedArchiveFile'}={file}"), "-Xlog:disable"]
+    return [_quote(f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={file}"), "-Xlog:disable"]
 
 
 def dump_options(java: Java, file: Path) -> list[str]:
     """Give the options of Java that write ``file`` when it ends."""
-    return [_quote(f"-XX:{'AOTCacheOutput' if java.major >= AOT else 'ArchiveClassesAtExit'}={file}")]
+    return [_quote(f"-XX:{'AOTCacheOutput' if java.major >= _AOT else 'ArchiveClassesAtExit'}={file}")]
 
 
 def _jars() -> Path | None:

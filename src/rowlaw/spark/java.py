@@ -21,10 +21,10 @@ from pathlib import Path
 from rowlaw.cache import cache_dir
 from rowlaw.errors import RowlawError
 
-MINIMUM = 17  # the oldest Java that Spark 4 runs on
-VECTOR = "jdk.incubator.vector"
+_MINIMUM = 17  # the oldest Java that Spark 4 runs on
+_VECTOR = "jdk.incubator.vector"
 
-WRAPPER = """#!/bin/sh
+_WRAPPER = """#!/bin/sh
 # Made by rowlaw: this Java has no {vector}, which Spark asks for and can do without.
 for argument do
   shift
@@ -71,12 +71,12 @@ def find_java() -> Java:
         version = version or _ask(binary)
         if version is None:
             rejected.append(f"{name} is {home}, whose java does not run")
-        elif major(version) < MINIMUM:
+        elif major(version) < _MINIMUM:
             rejected.append(f"{name} is {home}, Java {major(version)}")
         else:
-            whole = modules is None or VECTOR in modules
+            whole = modules is None or _VECTOR in modules
             return Java(home if whole else wrapper(binary, version), version, home)
-    raise RowlawError("NO_JAVA", minimum=MINIMUM, found=f" ({'; '.join(rejected)})")
+    raise RowlawError("NO_JAVA", minimum=_MINIMUM, found=f" ({'; '.join(rejected)})")
 
 
 def major(version: str) -> int:
@@ -92,7 +92,7 @@ def major(version: str) -> int:
 def wrapper(binary: Path, version: str) -> Path:
     """Return a folder whose ``bin/java`` runs ``binary`` without the vector module; made once per runtime, safe when
     many make it at once."""
-    text = WRAPPER.format(vector=VECTOR, java=shlex.quote(str(binary)))
+    text = _WRAPPER.format(vector=_VECTOR, java=shlex.quote(str(binary)))
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     home = cache_dir() / "java" / f"{version}-{key}"
     script = home / "bin" / "java"

@@ -34,12 +34,12 @@ R = TypeVar("R")
 
 Done = Callable[[int, int], None]  # tasks finished, tasks in all
 
-LOOK_SECONDS = 0.02  # between two looks at a request to stop
+_LOOK_SECONDS = 0.02  # between two looks at a request to stop
 _FAILED, _ENDED = -1, -2  # in the place of a task's number
-GRACE_SECONDS = 0.3  # for tasks to end by themselves once they are asked to stop
-JOB_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
-CAUSE_LINES = 60  # of what Spark says of a failed job: a Python traceback is among them
-MOST_PARTITIONS = 512  # a task costs about 30 ms: more of them than this are run several to a partition
+_GRACE_SECONDS = 0.3  # for tasks to end by themselves once they are asked to stop
+_JOB_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+_CAUSE_LINES = 60  # of what Spark says of a failed job: a Python traceback is among them
+_MOST_PARTITIONS = 512  # a task costs about 30 ms: more of them than this are run several to a partition
 
 
 class Workers(Protocol):
@@ -112,7 +112,7 @@ class DriverThreads:
         return results
 
 
-def finished(function: Callable[[], R], stop: Stop, grace: float = GRACE_SECONDS, *, quick: bool = False) -> R:
+def finished(function: Callable[[], R], stop: Stop, grace: float = _GRACE_SECONDS, *, quick: bool = False) -> R:
     """Return the result of a function; raises :class:`Stopped` if there is none ``grace`` seconds after a stop is
     requested.
 
@@ -131,7 +131,7 @@ def _until_stopped(
     threads: int,
     done: Done | None,
     stop: Stop,
-    grace: float = GRACE_SECONDS,
+    grace: float = _GRACE_SECONDS,
 ) -> list[R]:
     """Return the results in order. Threads that do not end when they are asked to are left behind: they take no further
     tasks."""
@@ -161,7 +161,7 @@ def _until_stopped(
             if time.monotonic() > late:
                 break
             try:
-                number, answer = answers.get(timeout=LOOK_SECONDS)
+                number, answer = answers.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
                 continue
             if number == _ENDED:
@@ -208,7 +208,7 @@ class SparkTasks:
             return []
         if large and taken is None:
             taken = _as_it_is
-        partitions = min(len(tasks), MOST_PARTITIONS)
+        partitions = min(len(tasks), _MOST_PARTITIONS)
         # Task i goes to partition i % partitions: neighbours are often alike, and so are their costs.
         order = [i for p in range(partitions) for i in range(p, len(tasks), partitions)]
         shuffled = [tasks[i] for i in order]
@@ -281,7 +281,7 @@ def described(session: SparkSession, description: str, done: Done | None = None,
     group = f"rowlaw-{uuid.uuid4().hex}"
     over = threading.Event()
     watchers = []
-    before = {name: context.getLocalProperty(name) for name in JOB_PROPERTIES} if context is not None else {}
+    before = {name: context.getLocalProperty(name) for name in _JOB_PROPERTIES} if context is not None else {}
     if context is not None:
         context.setJobGroup(group, f"rowlaw: {description}", interruptOnCancel=True)
         if done is not None:
@@ -341,13 +341,13 @@ def failure(description: str, error: Exception) -> RowlawError:
 def cause(error: Exception) -> str:
     """Return what an error of Spark says, without the stack of Java's frames that follows it."""
     lines = [line for line in str(error).splitlines() if not line.lstrip().startswith(("at ", "\tat ", "... "))]
-    return "\n".join(lines[:CAUSE_LINES]).strip()
+    return "\n".join(lines[:_CAUSE_LINES]).strip()
 
 
 def _cancel_later(cancel: Callable[[], None], stop: Stop, over: threading.Event) -> None:
-    while not over.wait(LOOK_SECONDS * 5):
+    while not over.wait(_LOOK_SECONDS * 5):
         if stop():
-            while not over.wait(GRACE_SECONDS):  # again: a job may start after a look
+            while not over.wait(_GRACE_SECONDS):  # again: a job may start after a look
                 cancel()
             return
 

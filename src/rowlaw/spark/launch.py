@@ -22,7 +22,7 @@ from rowlaw.errors import RowlawError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TAIL = 4000  # characters of the log that go into an error: a Java stack trace to its first cause
+_TAIL = 4000  # characters of the log that go into an error: a Java stack trace to its first cause
 
 # bare descriptors, newest last: they live as long as the process, and file objects would complain at its end
 _logs: list[int] = []
@@ -72,7 +72,7 @@ def end(gateway: Any) -> None:
         gateway.proc.wait()
 
 
-def log_tail(characters: int = TAIL) -> str:
+def log_tail(characters: int = _TAIL) -> str:
     """Return the end of what Java and the workers have written so far, empty for sessions that were not started
     here."""
     if not _logs:

@@ -22,12 +22,12 @@ from rowlaw.spark.launch import launch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOCAL = "local[*]"
-LOOPBACK = "127.0.0.1"
+_LOCAL = "local[*]"
+_LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 10
 # starts a little sooner; an aggregate of 5M rows takes about three times as long (decision 17)
-QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
-HEAP = 4 << 30  # bytes at most: kernels and the encoded table live outside the Java heap
+_QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
+_HEAP = 4 << 30  # bytes at most: kernels and the encoded table live outside the Java heap
 
 _starting = threading.Lock()
 
@@ -44,7 +44,7 @@ def session(frame: object = None, master: str | None = None, *, short: bool = Fa
     if own is not None:
         return own  # type: ignore[no-any-return]
     with _starting:
-        return _checked(active_session() or _new(master or LOCAL, short=short), master)
+        return _checked(active_session() or _new(master or _LOCAL, short=short), master)
 
 
 def settings(master: str, java_options: Sequence[str] = (), *, short: bool = False) -> dict[str, str]:
@@ -65,12 +65,12 @@ def settings(master: str, java_options: Sequence[str] = (), *, short: bool = Fal
         "spark.pyspark.python": _python(master),
         "spark.executorEnv.NUMBA_CACHE_DIR": str(numba_cache()),
         "spark.driver.memory": f"{_heap() >> 20}m",
-        "spark.driver.defaultJavaOptions": " ".join([*([QUICK_COMPILER] if short else []), *java_options]),
+        "spark.driver.defaultJavaOptions": " ".join([*([_QUICK_COMPILER] if short else []), *java_options]),
         "spark.sql.adaptive.enabled": "true",
     }
     if _is_local(master):
         conf["spark.sql.shuffle.partitions"] = str(max(2, cores()))
-        conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = LOOPBACK
+        conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = _LOOPBACK
     return conf
 
 
@@ -91,7 +91,7 @@ def active_session() -> SparkSession | None:
 
 def runs_here(session: SparkSession) -> bool:
     """Return whether the session's workers are processes of this machine, with this machine's files."""
-    return _is_local(session.conf.get("spark.master", None) or LOCAL)
+    return _is_local(session.conf.get("spark.master", None) or _LOCAL)
 
 
 def cluster(given: SparkSession | None = None) -> SparkSession | None:
@@ -112,7 +112,7 @@ def start(master: str, java_options: Sequence[str] = (), *, short: bool = False)
     Java."""
     environment = {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": _python(master)}
     if _is_local(master):
-        environment["SPARK_LOCAL_IP"] = LOOPBACK  # spares a name lookup, which can take seconds without a network
+        environment["SPARK_LOCAL_IP"] = _LOOPBACK  # spares a name lookup, which can take seconds without a network
     return launch(settings(master, java_options, short=short), environment)
 
 
@@ -195,4 +195,4 @@ def machine_memory() -> int:
 
 def _heap() -> int:
     """Return a quarter of the memory, between 1 and 4 GiB."""
-    return min(max(machine_memory() // 4, 1 << 30), HEAP)
+    return min(max(machine_memory() // 4, 1 << 30), _HEAP)

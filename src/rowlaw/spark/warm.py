@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FREE_BYTES = 2 << 30  # on the disk: Java writes more than the archive keeps
-KEPT = 3  # archives of other Javas and jars
+_KEPT = 3  # archives of other Javas and jars
 
 
 def make(java: Java) -> Path | None:
@@ -95,5 +95,5 @@ def _whole(group: pa.Table) -> pa.Table:
 def _prune(made: Path) -> None:
     """Delete all but the newest other archives: one is of no use once its Java or PySpark is gone, and it is large."""
     others = [file for file in made.parent.iterdir() if file.suffix == made.suffix and file != made]
-    for file in sorted(others, key=lambda file: file.stat().st_mtime, reverse=True)[KEPT:]:
+    for file in sorted(others, key=lambda file: file.stat().st_mtime, reverse=True)[_KEPT:]:
         file.unlink(missing_ok=True)

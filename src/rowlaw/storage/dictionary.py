@@ -21,7 +21,7 @@ from rowlaw.relation.columns import NULL
 from rowlaw.storage.values import Values
 
 LABELS = (1 << 31) - 1  # labels are below this
-MERGED = 4  # a run is merged with the one before it if that is at most so many times larger
+_MERGED = 4  # a run is merged with the one before it if that is at most so many times larger
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +162,7 @@ class Dictionary:
     def _append(self, values: Values, labels: np.ndarray) -> None:
         runs = [*self.runs, Run(self.next_run, values, labels.astype(np.int32))]
         self.next_run += 1
-        while len(runs) > 1 and len(runs[-2]) <= MERGED * len(runs[-1]):
+        while len(runs) > 1 and len(runs[-2]) <= _MERGED * len(runs[-1]):
             a, b = runs.pop(-2), runs.pop()
             order = np.argsort(np.concatenate((a.labels, b.labels)), kind="stable")
             both = type(a.values).joined([a.values, b.values]).take(order)

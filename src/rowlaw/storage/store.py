@@ -31,12 +31,12 @@ from rowlaw.errors import RowlawError
 from rowlaw.storage.arrays import FileArray, step
 
 FORMAT = 5  # of the folder, as it is written
-OLDEST_FORMAT = 4  # that is read: in it, rules are a list of entries
+_OLDEST_FORMAT = 4  # that is read: in it, rules are a list of entries
 MANIFEST, LOCK, DATA = "manifest.json", "lock", "data"
-ALIGNED = 64  # bytes: where arrays begin in a file
-ALONE = 1 << 16  # bytes: an array this large has a file of its own, which goes when the array does
-ATTEMPTS = 20  # at reading a manifest and its files while generations pass by
-SYNCED_AT_ONCE = 8
+_ALIGNED = 64  # bytes: where arrays begin in a file
+_ALONE = 1 << 16  # bytes: an array this large has a file of its own, which goes when the array does
+_ATTEMPTS = 20  # at reading a manifest and its files while generations pass by
+_SYNCED_AT_ONCE = 8
 
 Entry = tuple[str, int, str, list[int], int | None]  # file, offset, type, shape, capacity to grow
 
@@ -183,7 +183,7 @@ class Store:
     def refresh(self) -> bool:
         """See the newest generation; says whether that is another one than before."""
         problem = ""
-        for _ in range(ATTEMPTS):
+        for _ in range(_ATTEMPTS):
             mark = _mark(self.folder / MANIFEST)
             if mark is not None and mark == self._mark:
                 return False
@@ -249,7 +249,7 @@ class Store:
             version, checksum = manifest["format"], manifest.pop("checksum")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise RowlawError("STATE_DAMAGED", path=str(path), problem="the manifest is not readable") from None
-        if not isinstance(version, int) or not OLDEST_FORMAT <= version <= FORMAT:
+        if not isinstance(version, int) or not _OLDEST_FORMAT <= version <= FORMAT:
             remedy = (
                 "install a newer rowlaw" if isinstance(version, int) and version > FORMAT else "make the state anew"
             )
@@ -314,7 +314,7 @@ class Store:
             for name in touched:
                 _sync(self.data / name)
         else:
-            with ThreadPoolExecutor(SYNCED_AT_ONCE) as pool:
+            with ThreadPoolExecutor(_SYNCED_AT_ONCE) as pool:
                 list(pool.map(_sync, [self.data / name for name in sorted(touched)]))
         _sync(self.data)
         manifest = {
@@ -343,16 +343,16 @@ class Store:
     def _write_arrays(self, writer: Writer) -> dict[str, Entry]:
         """Small arrays in one file, large ones each in its own."""
         entries: dict[str, Entry] = {}
-        small = {name: a for name, a in writer.waiting.items() if a.nbytes < ALONE}
-        for group in (small, *({name: a} for name, a in writer.waiting.items() if a.nbytes >= ALONE)):
+        small = {name: a for name, a in writer.waiting.items() if a.nbytes < _ALONE}
+        for group in (small, *({name: a} for name, a in writer.waiting.items() if a.nbytes >= _ALONE)):
             if not group:
                 continue
             file, offset = writer.new_file(), 0
             step(f"write {file}")
             with open(self.data / file, "xb") as stream:
                 for name, array in group.items():
-                    stream.write(b"\0" * (-offset % ALIGNED))
-                    offset += -offset % ALIGNED
+                    stream.write(b"\0" * (-offset % _ALIGNED))
+                    offset += -offset % _ALIGNED
                     stream.write(array.data if array.nbytes else b"")
                     entries[name] = (file, offset, array.dtype.str, list(array.shape), None)
                     offset += array.nbytes

@@ -36,7 +36,7 @@ from rowlaw.storage.values import Form, Values, form
 
 SPARE_ROWS, SPARE_SHARE = 16_384, 0.5  # capacity for rows to come: so many, or this share of those that are here
 DEAD_SHARE = 0.5  # of the rows: with more of them gone, compacting costs less than dragging them along
-UNSEEN = -2  # in the place of a label: a value that the table has never had
+_UNSEEN = -2  # in the place of a label: a value that the table has never had
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class GrowingTable:
     def _labels_of(self, column: TableColumn, values: pa.Array) -> np.ndarray:
         """The labels of some values, -2 for those that the table has never seen; with null's as the last."""
         labels = self._dictionaries[column.scale].find(self._forms[column.scale].keep(values))
-        return np.append(np.where(labels == NULL, UNSEEN, labels), NULL).astype(np.int32)
+        return np.append(np.where(labels == NULL, _UNSEEN, labels), NULL).astype(np.int32)
 
     def _rows_to_delete(self, batch: Batch) -> np.ndarray:
         """The rows that a batch names, one for each of its rows."""
@@ -321,7 +321,7 @@ class GrowingTable:
         wanted = np.stack(
             [self._labels_of(self.column(n), batch.columns[n].values)[c] for n, c in zip(names, codes, strict=True)]
         )
-        seen = (wanted != UNSEEN).all(axis=0)  # values that never came need not be looked for
+        seen = (wanted != _UNSEEN).all(axis=0)  # values that never came need not be looked for
         matching = np.full(len(rows), -1, np.int32)
         if seen.any():
             order = sorted(range(len(names)), key=lambda i: -len(self._dictionaries[self.column(names[i]).scale]))

@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeVar
 from rowlaw.errors import RowlawError
 from rowlaw.source.read import is_hidden
 
-UNFINISHED = (".tmp", ".part", ".crdownload", ".swp", "~")  # files that somebody is still writing
+_UNFINISHED = (".tmp", ".part", ".crdownload", ".swp", "~")  # files that somebody is still writing
 
 # What may be wrong with a file itself: the next one may be good. Other errors are about the rules, the state or the
 # machine.
-BAD_FILES = frozenset(
+_BAD_FILES = frozenset(
     {
         "NO_SUCH_FILE",
         "EMPTY_FILE",
@@ -87,7 +87,7 @@ def watch_folder(
             try:
                 outcome = take(path, f"file:{name}", **reading)
             except RowlawError as error:
-                if error.condition not in BAD_FILES:
+                if error.condition not in _BAD_FILES:
                     raise
                 failed[name] = version
                 yield Skipped(name, error)
@@ -104,7 +104,7 @@ def watch_folder(
 def _ready(home: Path) -> list[Path]:
     ready = []
     for path in home.rglob("*"):
-        version = None if is_hidden(path.relative_to(home).parts) or path.name.endswith(UNFINISHED) else _version(path)
+        version = None if is_hidden(path.relative_to(home).parts) or path.name.endswith(_UNFINISHED) else _version(path)
         if version is not None and version[1]:
             ready.append((version[0], str(path), path))
     return [path for _, _, path in sorted(ready)]

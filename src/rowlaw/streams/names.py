@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-LONGEST_NAME = 200  # bytes of a batch's id in a file's name, of the 255 that most file systems allow
+_LONGEST_NAME = 200  # bytes of a batch's id in a file's name, of the 255 that most file systems allow
 
 
 def file_name(batch_id: str) -> str:
@@ -16,7 +16,7 @@ def file_name(batch_id: str) -> str:
     """
     plain = batch_id.replace("file:", "file-", 1)
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in plain)
-    if name == plain and len(name.encode()) <= LONGEST_NAME:
+    if name == plain and len(name.encode()) <= _LONGEST_NAME:
         return name
-    cut = name.encode()[:LONGEST_NAME].decode(errors="ignore")
+    cut = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
     return f"{cut}-{hashlib.sha256(batch_id.encode(errors='surrogateescape')).hexdigest()[:8]}"

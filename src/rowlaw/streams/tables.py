@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOG = "_rowlaw"  # beside the data: readers leave out names that begin with an underscore
-GLOBS = "*?[]{}"  # Spark takes these characters in a path for a pattern
+_GLOBS = "*?[]{}"  # Spark takes these characters in a path for a pattern
 
 
 class Table(Protocol):
@@ -51,9 +51,9 @@ def open_table(given: str | os.PathLike[str], session: SparkSession, option: str
         )
         raise RowlawError("BAD_OPTION", option=option, value=text, problem=problem)
     plain = text.removeprefix("file://")
-    if any(c in plain for c in GLOBS):
+    if any(c in plain for c in _GLOBS):
         raise RowlawError(
-            "BAD_OPTION", option=option, value=text, problem=f"a path without {' '.join(GLOBS)} is needed"
+            "BAD_OPTION", option=option, value=text, problem=f"a path without {' '.join(_GLOBS)} is needed"
         )
     path = Path(plain).absolute()
     if path.is_file():

@@ -18,11 +18,11 @@ from rowlaw.violations.sides import printed
 if TYPE_CHECKING:
     from rowlaw.violations.result import Result, Verdict
 
-NAMED = 10  # rows named in a sentence
-HELD = 1000  # rows of one rule that are kept: more are no cause that a reader could look at
+_NAMED = 10  # rows named in a sentence
+_HELD = 1000  # rows of one rule that are kept: more are no cause that a reader could look at
 LISTED = 1 << 20  # violations of a rule that is no key and no dependency, above which its rows are not sought
-TOLD_RULES = 3  # rules named in a sentence
-MOST_RULES = 50  # broken rules whose rows are sought, those with most violations first
+_TOLD_RULES = 3  # rules named in a sentence
+_MOST_RULES = 50  # broken rules whose rows are sought, those with most violations first
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Causes:
             return self._many()
         if 1 < self.violations <= len(rows):  # each violation is a row by itself
             return ""
-        if len(rows) > max(NAMED, self.table_rows / 2):  # not some rows are wrong, but the rules
+        if len(rows) > max(_NAMED, self.table_rows / 2):  # not some rows are wrong, but the rules
             return (
                 f"{len(rows):,} of {self.table_rows:,} rows would have to go for the rules to hold: the rules "
                 "themselves may be wrong"
@@ -82,8 +82,8 @@ class Causes:
         of = "" if self.explained == self.violations else f" of {self.violations:,}"
         if self.explained == self.violations == 1:
             return f"1 row explains the only violation: {printed(rows[0])}"
-        named = ", ".join(printed(row) for row in rows[:NAMED])
-        more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
+        named = ", ".join(printed(row) for row in rows[:_NAMED])
+        more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
         violations = f"{self.explained:,}{of} violation{'' if self.violations == 1 else 's'}"
         return (
             f"{len(rows):,} row{'' if len(rows) == 1 else 's'} {verb} {which}{violations}: {named}{more}{self._rest()}"
@@ -94,8 +94,8 @@ class Causes:
         ids = [*(cause.id for cause in self.rules if not cause.whole), *self.left]
         if not ids:
             return ""
-        more = f" and {len(ids) - TOLD_RULES:,} more rules" if len(ids) > TOLD_RULES + 1 else ""
-        named = ids[:TOLD_RULES] if more else ids
+        more = f" and {len(ids) - _TOLD_RULES:,} more rules" if len(ids) > _TOLD_RULES + 1 else ""
+        named = ids[:_TOLD_RULES] if more else ids
         return f"; the other violations are of {', '.join(named)}{more}"
 
     def _many(self) -> str:
@@ -122,7 +122,7 @@ class Causes:
                     "violations": c.violations,
                     "rows": c.count,
                     "exact": c.exact,
-                    "some": list(c.rows[:NAMED]),
+                    "some": list(c.rows[:_NAMED]),
                 }
                 for c in self.rules
             ],
@@ -134,7 +134,7 @@ def causes(result: Result) -> Causes:
     """The rows behind the violations of a check."""
     broken = sorted((v for v in result.verdicts if v.violations), key=lambda v: -v.violations)
     sought = [v for v in broken if v.rule.kind != "dc" or v.violations <= LISTED or v.rule.denials[0].arity == 1][
-        :MOST_RULES
+        :_MOST_RULES
     ]
     by_rule = [_of_rule(result, verdict) for verdict in sought]
     left = tuple(v.id for v in broken if v not in sought)
@@ -142,7 +142,7 @@ def causes(result: Result) -> Causes:
 
 
 def _of_rule(result: Result, verdict: Verdict) -> RuleCause:
-    removal = result.rows_to_remove(verdict.id, HELD)
+    removal = result.rows_to_remove(verdict.id, _HELD)
     return RuleCause(verdict.id, verdict.violations, removal.count, removal.exact, removal.first)
 
 

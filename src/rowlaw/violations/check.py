@@ -24,7 +24,7 @@ from rowlaw.violations.result import Result, Verdict
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RULE_FILES = (".yaml", ".yml")
+_RULE_FILES = (".yaml", ".yml")
 
 
 def check(
@@ -151,7 +151,7 @@ def _old_source(
 def rule_set(rules: Any, nulls: Nulls | None = None) -> RuleSet:
     """Rules as people give them, as a rule set."""
     if isinstance(rules, os.PathLike) or (
-        isinstance(rules, str) and Path(rules).suffix in RULE_FILES and "\n" not in rules
+        isinstance(rules, str) and Path(rules).suffix in _RULE_FILES and "\n" not in rules
     ):
         rules = load(rules)
     return RuleSet.of(rules, nulls=nulls)

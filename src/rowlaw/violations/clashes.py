@@ -18,8 +18,8 @@ from rowlaw.output import check_place, whole_file, whole_folder
 from rowlaw.rules.model import Rule, about_single_rows
 from rowlaw.source.row_ids import named_records
 
-FILE_TYPES = (".parquet", ".csv", ".arrow")  # endings of a file of violations
-PART_ROWS = 1 << 22  # violations of one file of a folder
+_FILE_TYPES = (".parquet", ".csv", ".arrow")  # endings of a file of violations
+_PART_ROWS = 1 << 22  # violations of one file of a folder
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def check_target(path: str | os.PathLike[str]) -> str:
     if os.path.isdir(target):
         raise folder_exists(target)
     name = os.path.basename(target)
-    if "." in name and not name.endswith(FILE_TYPES):
-        problem = f"use a name that ends in {', '.join(FILE_TYPES)}, or in / for a folder of Parquet"
+    if "." in name and not name.endswith(_FILE_TYPES):
+        problem = f"use a name that ends in {', '.join(_FILE_TYPES)}, or in / for a folder of Parquet"
         raise RowlawError("BAD_OPTION", option="violations", value=target, problem=problem)
     check_place(target.rstrip("/"))
     return target
@@ -88,8 +88,8 @@ def check_target(path: str | os.PathLike[str]) -> str:
 
 def check_file(path: str | os.PathLike[str], option: str = "violations") -> None:
     """Raise an error unless the name of a file of violations says which format it shall have."""
-    if not os.fspath(path).endswith(FILE_TYPES):
-        problem = f"use a name that ends in {', '.join(FILE_TYPES)}"
+    if not os.fspath(path).endswith(_FILE_TYPES):
+        problem = f"use a name that ends in {', '.join(_FILE_TYPES)}"
         raise RowlawError("BAD_OPTION", option=option, value=os.fspath(path), problem=problem)
 
 
@@ -123,7 +123,7 @@ def write(findings: Findings, rules: Sequence[Clashes], path: str | os.PathLike[
     columns = sorted({column for clashes in rules for column in clashes.rule.columns})
     schema = pa.schema([pa.field("rule", pa.string()), *findings.schema(columns)])
     batches = _labelled_batches(findings, rules, columns, schema, limit)
-    if target.endswith(FILE_TYPES):
+    if target.endswith(_FILE_TYPES):
         with whole_file(target) as draft, _writer(draft, target, schema) as writer:
             return _written(writer, batches)
     with whole_folder(target.rstrip("/")) as draft:
@@ -155,7 +155,7 @@ def _write_parts(folder: str, batches: Iterator[pa.RecordBatch], schema: pa.Sche
     while batch is not None or not part:
         with pq.ParquetWriter(os.path.join(folder, f"part-{part:05d}.parquet"), schema, compression="zstd") as writer:
             rows = 0
-            while batch is not None and rows < PART_ROWS:
+            while batch is not None and rows < _PART_ROWS:
                 writer.write_batch(batch)
                 rows += batch.num_rows
                 batch = next(batches, None)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 BROKEN = 1  # exit code: a rule of severity error is broken
 SAMPLE = 5  # clashes shown per rule
 LISTED = 1_000  # rows or cells of an answer that is a list, unless the user asks for another number or for all
-LOOKED_AT = 8  # violations that are looked at for each clash that is shown
-MOST_LOOKED_AT = 200
+_LOOKED_AT = 8  # violations that are looked at for each clash that is shown
+_MOST_LOOKED_AT = 200
 
 Status = Literal["holds", "tolerated", "warning", "broken"]
 
@@ -196,7 +196,7 @@ class Result:
             return []
         number = self._index(id)
         # one of each row, and more than are shown: the same values again say nothing new
-        most = min(LOOKED_AT * limit, max(limit, MOST_LOOKED_AT))
+        most = min(_LOOKED_AT * limit, max(limit, _MOST_LOOKED_AT))
         clashes = distinct(side_by_side(self[id].rule, self.findings.first(number, most, each=1), self.engine.nulls))
         if len(clashes) < limit:  # rows whose first violation shows nothing new may have others
             clashes = distinct(

@@ -19,9 +19,9 @@ from rowlaw.engine.against.conflicts import Bound
 
 FEW_ROWS = 8  # new rows of a key that are compared one by one without bins
 MOST_BOXES = 64  # of one key and bin
-MOST_BINS = 1_024
-MOST_CELLS = 1 << 18  # keys times bins
-TAIL = 0.01  # share of the values beyond the outer bins, at each end
+_MOST_BINS = 1_024
+_MOST_CELLS = 1 << 18  # keys times bins
+_TAIL = 0.01  # share of the values beyond the outer bins, at each end
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _bins(
 ) -> Bins | None:
     """Bins for the first bound whose values are numbers; None where they are of no use."""
     numbers = [i for i in inequalities if not bounds[i].text]
-    count = min(MOST_BINS, MOST_CELLS // max(1, keys))
+    count = min(_MOST_BINS, _MOST_CELLS // max(1, keys))
     if rows <= FEW_ROWS * keys or not numbers or count < 2:
         return None
     sign = 1.0 if bounds[numbers[0]].direction == "below" else -1.0
@@ -85,7 +85,7 @@ def _bins(
     numbers_known = numbers_known[np.isfinite(numbers_known)]
     if not len(numbers_known):
         return None
-    start, end = (float(x) for x in np.quantile(numbers_known, (TAIL, 1 - TAIL)))
+    start, end = (float(x) for x in np.quantile(numbers_known, (_TAIL, 1 - _TAIL)))
     width = end - start
     if not 0 < width < float("inf") or not np.isfinite(count / width):
         return None

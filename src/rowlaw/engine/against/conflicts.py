@@ -22,8 +22,8 @@ from rowlaw.rules.model import Denial, Op, Predicate
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-EXACT_DOUBLE = float(1 << 53)  # whole numbers below this are different as doubles if they are different
-EXACT_DIGITS = 15  # decimals of so many digits are different as doubles if they are different
+_EXACT_DOUBLE = float(1 << 53)  # whole numbers below this are different as doubles if they are different
+_EXACT_DIGITS = 15  # decimals of so many digits are different as doubles if they are different
 
 # where the value of the new row has to be, seen from the old row's value
 Direction = Literal["below", "above", "other"]
@@ -100,7 +100,7 @@ def _bound(table: SparkTable, p: Predicate, old: str, new: str) -> Bound | None:
 
 
 def _exact(arrow_type: pa.DataType) -> bool:
-    return not pa.types.is_decimal(arrow_type) or arrow_type.precision <= EXACT_DIGITS
+    return not pa.types.is_decimal(arrow_type) or arrow_type.precision <= _EXACT_DIGITS
 
 
 def scale(table: SparkTable, column: Column, name: str) -> Column:
@@ -136,7 +136,7 @@ def satisfied(bound: Bound, value: Column, low: Column, high: Column) -> Column:
     """
     from pyspark.sql import functions as f
 
-    uncertain = f.lit(False) if bound.text else f.abs(value) >= EXACT_DOUBLE
+    uncertain = f.lit(False) if bound.text else f.abs(value) >= _EXACT_DOUBLE
     match bound.direction:
         case "below":
             return (low < value) | (uncertain & (low <= value)) if bound.strict else low <= value

@@ -48,9 +48,9 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CONFLICTING = "old rows that could conflict with new ones"
+_CONFLICTING = "old rows that could conflict with new ones"
 FEW_OLD_ROWS = 100_000  # old rows that are brought here at once; before more are, their violations are counted there
-HOW = (
+_HOW = (
     "old rows that could break the rule together with a new row are found in one scan of the old table; "
     "then both are counted together"
 )
@@ -147,7 +147,9 @@ class AgainstEngine:
         seconds = costs.JOB + self.old_rows * costs.SCAN_ROW
         listing = ListPlan(("the rows that were kept are compared",), seconds, costs.LIST_PAIR)
         return RulePlan(
-            tuple(DenialPlan(str(d), CountPlan("against", HOW, seconds, None, measured), listing) for d in rule.denials)
+            tuple(
+                DenialPlan(str(d), CountPlan("against", _HOW, seconds, None, measured), listing) for d in rule.denials
+            )
         )
 
     def close(self) -> None:
@@ -190,7 +192,7 @@ class AgainstEngine:
             return self._here(kept.rows, names)
         session = self._any_session()
         old_rows = self._conflicting(rules, groups=groups, numbered=named and not row_id)
-        with described(session, CONFLICTING, done, stop=stop):
+        with described(session, _CONFLICTING, done, stop=stop):
             if self.asked == "local" or (self.asked == "auto" and self.new.fits):
                 limit = None if self.asked == "local" else self._most_rows
                 both = self._brought(old_rows, limit, named=named)
@@ -208,7 +210,7 @@ class AgainstEngine:
         session = self._any_session()
         if self.asked == "auto":
             old_rows = self._conflicting(rules, numbered=not self.new.row_id)
-            with described(session, CONFLICTING, done, stop=stop):
+            with described(session, _CONFLICTING, done, stop=stop):
                 both = self._brought(old_rows, min(self._most_rows, FEW_OLD_ROWS))
             if both is not None:
                 return both, None

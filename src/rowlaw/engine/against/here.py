@@ -23,7 +23,7 @@ from rowlaw.source.source import FileSource, Split
 from rowlaw.spark.jobs import Done, DriverThreads
 from rowlaw.stopping import NEVER, Stop
 
-LARGEST_KEY = 1 << 62  # combined codes of several columns stay below this
+_LARGEST_KEY = 1 << 62  # combined codes of several columns stay below this
 
 
 class Kept(NamedTuple):
@@ -114,7 +114,7 @@ def _agrees(new: pa.Table, old: pa.Table, columns: Side) -> np.ndarray:
         place = pc.fill_null(pc.index_in(old.column(old_name), value_set=values), -1).to_numpy()
         agreeing &= place >= 0
         size *= len(values) + 1
-        if size < LARGEST_KEY:
+        if size < _LARGEST_KEY:
             key = key * (len(values) + 1) + place
             new_key = new_key * (len(values) + 1) + pc.index_in(new.column(new_name), value_set=values).to_numpy()
     if len(columns) > 1:

@@ -25,7 +25,7 @@ from rowlaw.spark.jobs import DriverThreads, settle
 MOST_NEW_ROWS = 100_000  # new rows that every task gets
 RULES_AT_ONCE = 60  # rules of a job: each has a bit of a 64-bit number
 SCHEMA = "item int, pairs string, involved binary"
-LARGEST_SUM = 2**62
+_LARGEST_SUM = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def weighted_sum(counts: np.ndarray, weights: np.ndarray) -> int:
     """
     if not len(counts):
         return 0
-    if int(counts.max()) * int(weights.max()) * len(counts) < LARGEST_SUM:
+    if int(counts.max()) * int(weights.max()) * len(counts) < _LARGEST_SUM:
         return int(counts @ weights)
     return sum(a * b for a, b in zip(counts.tolist(), weights.tolist(), strict=True))
 

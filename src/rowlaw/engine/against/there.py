@@ -30,7 +30,7 @@ from rowlaw.spark.jobs import described, frame_of
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-FEW_LITERALS = 4  # boxes without a key that are written into the query
+_FEW_LITERALS = 4  # boxes without a key that are written into the query
 RULES = "rules"  # the column that says, bit by bit, which rules a row could break
 ROWS_HERE = 1_000_000  # new rows whose boxes are made by the driver; of more, Spark makes one box for each key
 
@@ -207,7 +207,7 @@ class _Boxed:
 
     @staticmethod
     def of(old: SparkTable, made: Boxes, conflict: Conflict) -> _Boxed:
-        if not conflict.equal and made.bins is None and made.table.num_rows <= FEW_LITERALS:
+        if not conflict.equal and made.bins is None and made.table.num_rows <= _FEW_LITERALS:
             return _Boxed(None, tuple(made.table.to_pylist()), made)
         texts = {pa.large_string(): pa.string()}
         table = made.table.cast(pa.schema([pa.field(f.name, texts.get(f.type, f.type)) for f in made.table.schema]))

@@ -25,16 +25,16 @@ from rowlaw.rules.model import Nulls
 from rowlaw.stopping import NEVER, Stop, Stopped
 
 ALONE_SECONDS = 0.003  # work below which threads cost more than they bring
-SECONDS_A_ROW = 20e-9  # for each question and row: refining and looking
+_SECONDS_A_ROW = 20e-9  # for each question and row: refining and looking
 DEAL = 8  # groups are arranged by dealing out all rows if at least one row in so many is in a group ...
 SMALL_GROUP = 4  # ... and groups have more rows than this on average
 PARTS = 8  # tasks for each worker
 FIRST_PIECE, GROWTH = 1 << 15, 4  # rows looked at before more are, and how many more then
 FEW_VALUES = 16  # a column of few values: each occurs so often among some rows, on average
-WHOLE = -1  # in the place of a piece's number
+_WHOLE = -1  # in the place of a piece's number
 KEPT_COLUMNS = 3  # partitions of at most so many columns are kept, as many contexts begin with them
 KEPT_BYTES = 256 << 20
-EVERY = 1 << 40  # more groups than there can be
+_EVERY = 1 << 40  # more groups than there can be
 _NONE = np.zeros((0, 2), np.int32)
 
 
@@ -155,7 +155,7 @@ class Contexts:
             return Partition(np.zeros(0, np.int32), np.zeros(1, np.int32))
         return Partition(self.relation.all_rows, np.array([0, rows], np.int32))
 
-    def refine(self, partition: Partition, column: int, most: int = EVERY) -> Partition:
+    def refine(self, partition: Partition, column: int, most: int = _EVERY) -> Partition:
         """The partition cut by another column; at least ``most`` of its groups are enough."""
         codes = self.codes[column]
         return Partition(
@@ -199,7 +199,7 @@ class Contexts:
                         return answers()
                     cut = partition
                     if column >= 0:
-                        cut = self.refine(partition, column, most if left[number] == [Target()] else EVERY)
+                        cut = self.refine(partition, column, most if left[number] == [Target()] else _EVERY)
                     if len(cut.rows):
                         pairs[number].update(self._look(cut, left[number], most))
             answered.update(numbers)
@@ -212,7 +212,7 @@ class Contexts:
         for first, numbers in self._families(questions):
             answers = {n: [0] * len(questions[n].targets) for n in numbers}
             for number, partition, column in self._walk(
-                {n: questions[n].context for n in numbers}, self._root(first), (WHOLE, first)
+                {n: questions[n].context for n in numbers}, self._root(first), (_WHOLE, first)
             ):
                 if stop is not None and stop():
                     return fewest
@@ -386,7 +386,7 @@ def _run(
     engine: RowEngine, contexts: Contexts, questions: Sequence[Question], most: int | None, stop: Stop | None
 ) -> list[Any]:
     asking = _Asking(contexts, most, stop)
-    seconds = SECONDS_A_ROW * engine.relation.rows * sum(len(q.context) + len(q.targets) for q in questions)
+    seconds = _SECONDS_A_ROW * engine.relation.rows * sum(len(q.context) + len(q.targets) for q in questions)
     if seconds < ALONE_SECONDS:
         return replace(asking, stop=None)(questions)
     workers = engine.workers_for(seconds)

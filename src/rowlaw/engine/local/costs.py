@@ -43,8 +43,8 @@ SPLIT_SECONDS = 0.1
 # --- costs, in seconds for each row unless said otherwise (benchmarks/costs.py) ---
 TAKE = 1e-9  # a row marked
 KEY = 0.8e-9  # a column packed into the key of a row
-SORT_PASS = 5e-9  # a key moved in one pass of a radix sort
-PASS_BITS = 11  # bits of a key that one pass sorts by (rowlaw/kernels/sort.py)
+_SORT_PASS = 5e-9  # a key moved in one pass of a radix sort
+_PASS_BITS = 11  # bits of a key that one pass sorts by (rowlaw/kernels/sort.py)
 GROUP = 4e-9  # a sorted key put into its group
 GATHER = 4e-9  # a code read for a row of a group
 EXCEPTION = 6e-9  # a row compared with the first one of its group
@@ -74,4 +74,4 @@ def halvings(rows: float) -> float:
 def sort_seconds(rows: int, columns: Sequence[Sorted], groups: int = 1) -> float:
     """Sort rows by some columns within groups."""
     bits = min(KEY_BITS * len(columns), span(groups, columns).bit_length())
-    return rows * (KEY * len(columns) + SORT_PASS * math.ceil(bits / PASS_BITS)) if columns else 0.0
+    return rows * (KEY * len(columns) + _SORT_PASS * math.ceil(bits / _PASS_BITS)) if columns else 0.0

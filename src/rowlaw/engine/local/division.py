@@ -21,7 +21,7 @@ SCAN = 48  # pairs for each row of a part up to which pairs are compared one by 
 SCAN_FOR_GROUPS = 8  # the same where few and large groups are wanted, not speed; benchmarks/listing.py
 SCAN_ALL = 1 << 30  # compare all pairs
 TOGETHER = 60  # comparisons in one stage: a bit for each
-WORK = 1 << 20  # rows looked at in one call, about 10 ms: how long another thread waits for a share
+_WORK = 1 << 20  # rows looked at in one call, about 10 ms: how long another thread waits for a share
 
 
 class Division:
@@ -61,7 +61,7 @@ class Division:
         """Work for a while; gives what was found, perhaps nothing."""
         state = kernels.divide(
             *(self._s, self._t, self._stack, self._depth, self._s_starts, self._t_starts),
-            *(self._group, self._kinds, self._scan, self._batch, WORK),
+            *(self._group, self._kinds, self._scan, self._batch, _WORK),
         )
         s_rows, s_ends, t_rows, t_ends, self._s, self._t, self._stack, self._depth, self._group = state
         return Groups(Side(s_rows, np.append(0, s_ends)), Side(t_rows, np.append(0, t_ends)))

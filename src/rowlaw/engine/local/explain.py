@@ -28,7 +28,7 @@ from rowlaw.rules.model import Denial, Rule
 from rowlaw.rules.wording import counted
 
 LISTED = 10_000_000  # violations that are listed to measure it: under a second
-SHORT = 1.0  # seconds; what takes less is measured again, since the first call loads compiled kernels
+_SHORT = 1.0  # seconds; what takes less is measured again, since the first call loads compiled kernels
 
 T = TypeVar("T")
 
@@ -122,7 +122,7 @@ def _measured(work: Callable[[], T]) -> tuple[T, float]:
         begin = time.perf_counter()
         result = work()
         seconds = time.perf_counter() - begin
-        if seconds > SHORT:
+        if seconds > _SHORT:
             break
     return result, seconds
 

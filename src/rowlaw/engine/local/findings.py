@@ -22,10 +22,10 @@ from rowlaw.spark.jobs import frame_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS_PER_BATCH = 1 << 18  # violations of a record batch
-PAIRS_PER_TASK = 5_000_000  # violations that one Spark task lists
-MOST_TASKS = 4_096
-SHORT = 64 << 20  # bytes of codes: what Spark does with a smaller table is done soon
+_ROWS_PER_BATCH = 1 << 18  # violations of a record batch
+_PAIRS_PER_TASK = 5_000_000  # violations that one Spark task lists
+_MOST_TASKS = 4_096
+_SHORT = 64 << 20  # bytes of codes: what Spark does with a smaller table is done soon
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class LocalFindings:
         kept = RowEngine(self._relation.kept(), self.engine.nulls)
         kept.ship(spark)
         count = self.found[rule]
-        tasks = max(1, min(len(count.rows), -(-count.pairs // PAIRS_PER_TASK), MOST_TASKS))
+        tasks = max(1, min(len(count.rows), -(-count.pairs // _PAIRS_PER_TASK), _MOST_TASKS))
         work = _Listing(kept.relation, kept.nulls, self.checked[rule], id, self.part, count, tasks)
         return spark.range(0, tasks, 1, tasks).mapInArrow(work, _spark_schema(work.schema))
 
@@ -159,7 +159,7 @@ class LocalFindings:
     def _session(self, given: SparkSession | None) -> SparkSession:
         from rowlaw.spark.session import session as any_session
 
-        return given or self.engine.session or any_session(short=self._relation.nbytes < SHORT)
+        return given or self.engine.session or any_session(short=self._relation.nbytes < _SHORT)
 
     @property
     def _relation(self) -> Relation:
@@ -212,9 +212,9 @@ def _batches(
     relation: Relation, s: np.ndarray, t: np.ndarray, columns: Sequence[str], *, single: bool
 ) -> Iterator[pa.RecordBatch]:
     """Some violations in record batches; a violation of a rule about single rows has no ``t_row``."""
-    for start in range(0, len(s), ROWS_PER_BATCH):
+    for start in range(0, len(s), _ROWS_PER_BATCH):
         listed = violations_table(
-            relation, s[start : start + ROWS_PER_BATCH], t[start : start + ROWS_PER_BATCH], columns
+            relation, s[start : start + _ROWS_PER_BATCH], t[start : start + _ROWS_PER_BATCH], columns
         )
         if single:
             place = listed.schema.get_field_index("t_row")

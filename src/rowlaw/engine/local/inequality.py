@@ -18,7 +18,7 @@ from rowlaw.kernels import pairs as kernels
 from rowlaw.relation.groups import Groups, Side, Sorted
 from rowlaw.rules.model import Op
 
-BINS = 500  # of BHSM; FACET section 6.2, and best of 20, 500 and 5,000 in benchmarks/listing.py
+_BINS = 500  # of BHSM; FACET section 6.2, and best of 20, 500 and 5,000 in benchmarks/listing.py
 BATCH = 1 << 18  # rows of one side handed on at a time: bounds the memory of every stage
 
 _INT32_WIDTH = 1 << 28  # wider columns do not fit 32 bits once a coordinate has been doubled twice
@@ -43,7 +43,7 @@ def hsm(groups: Groups, c: Comparison, batch: int = BATCH) -> Iterator[Groups]:
     yield from _cut(arranged, *coordinates(c, arranged.s.rows, arranged.t.rows), batch)
 
 
-def bhsm(groups: Groups, c: Comparison, batch: int = BATCH, bins: int = BINS) -> Iterator[Groups]:
+def bhsm(groups: Groups, c: Comparison, batch: int = BATCH, bins: int = _BINS) -> Iterator[Groups]:
     """The same by ranges of values first: few, dense groups; only pairs within a range are looked at value by value."""
     arranged = groups.arranged(c.columns, descending=descending(c.op))
     a, b = coordinates(c, arranged.s.rows, arranged.t.rows)

@@ -26,7 +26,7 @@ from rowlaw.engine.local.trie import Trie, build
 from rowlaw.relation.groups import Groups
 from rowlaw.spark.jobs import cores
 
-QUEUED = 8  # batches that wait for the caller: 16 MiB
+_QUEUED = 8  # batches that wait for the caller: 16 MiB
 SMALL = 50_000  # rows of all rules below which starting threads takes longer than the work
 ALONE_SECONDS = 0.02  # of listing in one thread before others help (benchmarks/targets/list.py)
 PATIENCE = 0.1  # seconds between two looks at whether the caller has gone
@@ -70,7 +70,7 @@ class _Work:
     idle: int = 0  # threads without a job
     stopped: bool = False
     changed: threading.Condition = field(default_factory=threading.Condition)  # guards all of the above
-    found: queue.Queue[Listed | BaseException | None] = field(default_factory=lambda: queue.Queue(QUEUED))
+    found: queue.Queue[Listed | BaseException | None] = field(default_factory=lambda: queue.Queue(_QUEUED))
 
     def add(self, job: Job) -> None:
         with self.changed:

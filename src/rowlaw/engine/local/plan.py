@@ -23,7 +23,7 @@ from rowlaw.kernels.sketch import estimate_distinct
 from rowlaw.relation.groups import Groups
 from rowlaw.rules.wording import counted
 
-SKETCHED = 1 << 14  # rows that say enough about which columns to begin with
+_SKETCHED = 1 << 14  # rows that say enough about which columns to begin with
 # rows of each side whose pairs are compared to choose the inequalities to begin with: about a millisecond
 SAMPLED = 512
 
@@ -164,7 +164,7 @@ def order_equalities(rule: Compiled) -> tuple[Comparison, ...]:
 
 def _greedy(equalities: Sequence[Comparison], rows: np.ndarray) -> list[Comparison]:
     """GreedyHLL: pairs of predicates by how few rows they leave and how little they cost (FACET section 6.2)."""
-    rows = rows[:: max(1, len(rows) // SKETCHED)]
+    rows = rows[:: max(1, len(rows) // _SKETCHED)]
     n = max(1, len(rows))
 
     def rank(pair: tuple[Comparison, Comparison]) -> float:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 THREAD_SECONDS = 1.0  # estimated work below which the driver's threads do it even when there is a cluster
-ROW_BYTES = 8  # of a row that breaks a rule and the count of its pairs, in the result of a task
+_ROW_BYTES = 8  # of a row that breaks a rule and the count of its pairs, in the result of a task
 AT_ONCE = 1 << 29  # bytes of results that are collected at once; Spark's driver takes twice as many by default
 PROJECTED_ROWS = 20_000  # tables of fewer rows are looked at as they are
 
@@ -117,7 +117,7 @@ class RowEngine:
         counting = Counting(self._scales, part, per_row, stop=stop)
         totals = [0] * len(rules)
         tallies: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-        large = per_row and ROW_BYTES * self.relation.rows * len(tasks) > AT_ONCE
+        large = per_row and _ROW_BYTES * self.relation.rows * len(tasks) > AT_ONCE
         for results in workers.map(counting, tasks, f"check {len(rules)} rules", done, large=large, stop=stop):
             for i, number, rows, numbers in results:
                 totals[i] += number

@@ -24,7 +24,7 @@ from rowlaw.rules.model import Denial, Op, Predicate
 
 SAFE_ROWS = 1_500_000_000  # twice the square of this count is below 2^63
 KEY_BITS = 62  # of a combination of a group and two values
-MOST_INEQUALITIES = 2  # that one pass counts
+_MOST_INEQUALITIES = 2  # that one pass counts
 
 
 class WeightedCount(NamedTuple):
@@ -58,7 +58,7 @@ def count_weighted(engine: RowEngine, denial: Denial, weights: np.ndarray) -> We
 def sorts(denial: Denial) -> bool:
     """Whether sorting the distinct rows is enough to count a denial: same columns, and at most two inequalities."""
     inequalities = [p for p in denial.predicates if p.op.is_inequality]
-    return len(inequalities) <= MOST_INEQUALITIES and all(p.same_column for p in denial.predicates)
+    return len(inequalities) <= _MOST_INEQUALITIES and all(p.same_column for p in denial.predicates)
 
 
 def _pairs_of_rows(engine: RowEngine, denial: Denial, weights: np.ndarray) -> np.ndarray | None:

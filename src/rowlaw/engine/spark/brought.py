@@ -24,7 +24,7 @@ from rowlaw.spark.jobs import frame_of, job
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-TURN = "turn"  # a row is the so many-th one of those with its values, from 0
+_TURN = "turn"  # a row is the so many-th one of those with its values, from 0
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class BroughtTable:
             for name in self.columns
         ]
         turn = (f.row_number().over(Window.partitionBy(*values).orderBy(NUMBER)) - 1).cast("bigint")
-        mine = kept.select("*", *(value.alias(f"v{i}") for i, value in enumerate(values)), turn.alias(TURN))
+        mine = kept.select("*", *(value.alias(f"v{i}") for i, value in enumerate(values)), turn.alias(_TURN))
         brought = relation.decode(None, self.columns).rename_columns([f"b{i}" for i in range(len(values))])
         brought = brought.append_column("b_turn", pa.array(_turns(relation, self.columns)))
         brought = brought.append_column(ROW, pa.array(np.arange(relation.rows)))
         numbers = frame_of(table.session, brought.cast(pa.schema([_spark_field(field) for field in brought.schema])))
         types = dict(mine.dtypes)
         same = [mine[f"v{i}"].eqNullSafe(numbers[f"b{i}"].cast(types[f"v{i}"])) for i in range(len(values))]
-        joined = mine.join(numbers, reduce(lambda a, b: a & b, same, mine[TURN] == numbers["b_turn"]))
+        joined = mine.join(numbers, reduce(lambda a, b: a & b, same, mine[_TURN] == numbers["b_turn"]))
         return joined.select(*(mine[f"x{i}"] for i in range(len(table.own_columns))), numbers[ROW])
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
 
-TASK_BUCKETS = 8  # buckets that a task could hold: chance brings a few of them together, seldom so many
-SAFE_PAIRS = 1 << 62  # sums of products below this fit 64 bits
+_TASK_BUCKETS = 8  # buckets that a task could hold: chance brings a few of them together, seldom so many
+_SAFE_PAIRS = 1 << 62  # sums of products below this fit 64 bits
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Buckets:
         """For each inequality the borders of its buckets, on one scale for both its columns."""
         k = len(self.shape.inequalities)
         cells = self.view.limits.histogram_cells / self.groups
-        wanted = TASK_BUCKETS * self.view.table.rows / max(1, self.view.task_rows(self.shape.columns))
+        wanted = _TASK_BUCKETS * self.view.table.rows / max(1, self.view.task_rows(self.shape.columns))
         buckets = int(max(2, min(self.view.limits.buckets, max(wanted, 16), cells ** (1 / k))))
         return [self.view.sample.borders([operand(p, "s"), operand(p, "t")], buckets) for p in self.shape.inequalities]
 
@@ -209,6 +209,6 @@ def _beyond(cells: np.ndarray, down: Sequence[bool]) -> np.ndarray:
 
 def _ascending(s: np.ndarray, t: np.ndarray, down: Sequence[bool]) -> int:
     beyond = _beyond(t, down)
-    if int(s.sum()) * int(t.sum()) < SAFE_PAIRS:
+    if int(s.sum()) * int(t.sum()) < _SAFE_PAIRS:
         return int((s * beyond).sum())
     return sum(int(a) * int(b) for a, b in zip(s.ravel().tolist(), beyond.ravel().tolist(), strict=True) if a and b)

@@ -22,7 +22,7 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-JOBS_AT_ONCE = 3  # jobs that run side by side: one leaves cores idle at its end
+_JOBS_AT_ONCE = 3  # jobs that run side by side: one leaves cores idle at its end
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Counting:
         totals = {part.rule: Counted(part.rule, 0, 0) for part in parts}
         jobs = self._jobs(parts)
         unfolded: list[AnyPart] = []
-        with ThreadPoolExecutor(JOBS_AT_ONCE) as pool:
+        with ThreadPoolExecutor(_JOBS_AT_ONCE) as pool:
             for finished, result in enumerate([pool.submit(self._run, job) for job in jobs], 1):
                 try:
                     counted = result.result()

@@ -43,8 +43,8 @@ from rowlaw.stopping import NEVER, Stop, Stopped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-GIVEN_ROWS = 8  # rows of a broken rule that partners are looked for
-FROM_A_TASK = 4  # pairs of a rule that one task gives: a counterexample refutes many rules, so few are enough
+_GIVEN_ROWS = 8  # rows of a broken rule that partners are looked for
+_FROM_A_TASK = 4  # pairs of a rule that one task gives: a counterexample refutes many rules, so few are enough
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class SparkDiscoveryEngine(SparkEngine):
                     pairs |= self._look(items, limit, stop or NEVER)
                 else:
                     task = AskTask(
-                        tuple(numbered[place] for place in places), safe, self.nulls, self._columns, FROM_A_TASK
+                        tuple(numbered[place] for place in places), safe, self.nulls, self._columns, _FROM_A_TASK
                     )
                     pairs |= self._pairs(
                         self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER
@@ -212,7 +212,7 @@ class SparkDiscoveryEngine(SparkEngine):
                 pairs |= self._counted_first(some, limit, stop)
             else:
                 used = self._columns
-                task = LookTask(tuple(some), self.nulls, used, FROM_A_TASK)
+                task = LookTask(tuple(some), self.nulls, used, _FROM_A_TASK)
                 pairs |= self._pairs(
                     self.partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop
                 )
@@ -229,7 +229,7 @@ class SparkDiscoveryEngine(SparkEngine):
         pairs = {item.number: self._beside_others(item) for item in single}
         if given:
             rows = self._numbered_rows
-            task = MeetTask(tuple(given), self.nulls, ROW, self._columns, FROM_A_TASK)
+            task = MeetTask(tuple(given), self.nulls, ROW, self._columns, _FROM_A_TASK)
             pairs |= self._pairs(rows.select(ROW, *self._columns), task, "look for partners", limit, stop)
         return pairs
 
@@ -240,7 +240,7 @@ class SparkDiscoveryEngine(SparkEngine):
         rows = self._numbered_rows
         view = View(self.table, tuple(item.denial.columns), self.limits)
         involved = rows_involved(view, rows, parts_of(view, 0, item.denial))
-        ids = [r[ROW] for r in involved.orderBy(f.desc("pairs"), f.asc(ROW)).limit(GIVEN_ROWS).collect()]
+        ids = [r[ROW] for r in involved.orderBy(f.desc("pairs"), f.asc(ROW)).limit(_GIVEN_ROWS).collect()]
         return rows.where(f.col(ROW).isin(ids)).select(ROW, *self._columns).toArrow()
 
     def _beside_others(self, item: Item) -> Pairs:
@@ -248,7 +248,7 @@ class SparkDiscoveryEngine(SparkEngine):
         view = View(self.table, tuple(item.denial.columns), self.limits)
         rows = self._numbered_rows
         breaking = (
-            single_rows(view, rows, Shape.of(item.denial)).select(ROW, *self._columns).limit(FROM_A_TASK).toArrow()
+            single_rows(view, rows, Shape.of(item.denial)).select(ROW, *self._columns).limit(_FROM_A_TASK).toArrow()
         )
         others = rows.select(ROW, *self._columns).limit(2).toArrow().cast(breaking.schema)
         together = pa.concat_tables([breaking, others])

@@ -22,8 +22,8 @@ from rowlaw.rules.patterns import matcher
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-DOUBLE_DIGITS = 15  # decimal digits that a double holds whatever they are
-EXACT_WHOLE = 2.0**53  # below which every whole number is a double of its own
+_DOUBLE_DIGITS = 15  # decimal digits that a double holds whatever they are
+_EXACT_WHOLE = 2.0**53  # below which every whole number is a double of its own
 
 
 def plain(column: Column, arrow_type: pa.DataType) -> Column:
@@ -193,7 +193,7 @@ def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Colum
             return f.unix_date(column).cast("double")
         case "timestamp":
             return micros(column, arrow_type).cast("double")
-        case _ if pa.types.is_decimal(arrow_type) and arrow_type.precision > DOUBLE_DIGITS:
+        case _ if pa.types.is_decimal(arrow_type) and arrow_type.precision > _DOUBLE_DIGITS:
             # Spark rounds twice on the way from such a decimal to a double: the key of an equal number of another type
             # could differ
             return column.cast("string").cast("double")
@@ -210,8 +210,8 @@ def only_key_of(key: object, arrow_type: pa.DataType) -> bool:
     if not isinstance(key, float):
         return True  # a text
     if pa.types.is_decimal(arrow_type):
-        return bool(arrow_type.precision <= DOUBLE_DIGITS)
-    return pa.types.is_floating(arrow_type) or abs(key) < EXACT_WHOLE
+        return bool(arrow_type.precision <= _DOUBLE_DIGITS)
+    return pa.types.is_floating(arrow_type) or abs(key) < _EXACT_WHOLE
 
 
 def micros(column: Column, arrow_type: pa.DataType) -> Column:

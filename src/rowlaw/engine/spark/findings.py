@@ -30,8 +30,8 @@ from rowlaw.spark.jobs import job
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PAIRS_PER_PART = 1 << 20  # violations of a partition that this process holds at once when they are streamed
-MOST_PARTS = 4_096
+_PAIRS_PER_PART = 1 << 20  # violations of a partition that this process holds at once when they are streamed
+_MOST_PARTS = 4_096
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ class SparkFindings:
 
     def _in_parts(self, listed: DataFrame, rule: int) -> DataFrame:
         """The violations of a rule in partitions that this process can hold one after the other."""
-        parts = -(-self.counts[rule].pairs // PAIRS_PER_PART)
-        return listed.repartition(min(parts, MOST_PARTS)) if parts > 1 else listed
+        parts = -(-self.counts[rule].pairs // _PAIRS_PER_PART)
+        return listed.repartition(min(parts, _MOST_PARTS)) if parts > 1 else listed
 
     def _in_turn(self, frame: DataFrame, description: str) -> Iterator[pa.RecordBatch]:
         """The rows of a frame, partition after partition, as Arrow has them: collected timestamps would change their

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FEW_ROWS = 5_000  # distinct rows whose violations are counted class by class in about a second
-SMALL_FOLD = 100_000  # distinct rows that cost next to nothing beside a scan: rules are put together up to these
-GROWTH = 2.0  # or as long as the fold of several rules has at most this many times the rows of the largest of them
+_SMALL_FOLD = 100_000  # distinct rows that cost next to nothing beside a scan: rules are put together up to these
+_GROWTH = 2.0  # or as long as the fold of several rules has at most this many times the rows of the largest of them
 
 
 class TooManyRows(Exception):  # noqa: N818 - no error: the parts are counted by other plans
@@ -94,7 +94,7 @@ def folds(view: View, shapes: Sequence[Shape]) -> list[FoldPlan | None]:
     if len(candidates) < 2 and all(aggregate.simple(shapes[i]) for i in candidates):
         return chosen
     sorting = {i for i in candidates if sorts(shapes[i].denial())}
-    members = _grouped(view, {i: shapes[i] for i in candidates if i in sorting}, SMALL_FOLD, float("inf"))
+    members = _grouped(view, {i: shapes[i] for i in candidates if i in sorting}, _SMALL_FOLD, float("inf"))
     members |= _grouped(view, {i: shapes[i] for i in candidates if i not in sorting}, FEW_ROWS, FEW_ROWS)
     for fold, numbers in members.items():
         if len(numbers) > 1 or not aggregate.simple(shapes[numbers[0]]):
@@ -127,5 +127,5 @@ def _joined(view: View, fold: FoldPlan, other: FoldPlan, small: float, largest: 
     if columns == fold.columns:
         return fold
     together = FoldPlan(columns, view.sample.distinct_rows(columns))
-    few = max(small, GROWTH * max(fold.distinct, other.distinct))
+    few = max(small, _GROWTH * max(fold.distinct, other.distinct))
     return together if together.distinct <= min(few, largest, limit(view, columns)) else None

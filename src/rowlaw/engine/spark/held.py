@@ -28,7 +28,7 @@ from rowlaw.source.row_ids import row_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-HELD_ROWS = 200_000  # rows at most: the local engine answers in about a second
+_HELD_ROWS = 200_000  # rows at most: the local engine answers in about a second
 AT_ONCE = 8  # rules that are looked up by one query: a question about one rule should not wait for hundreds
 
 
@@ -77,7 +77,7 @@ def most_rows(view: View, rules: Sequence[Rule]) -> int:
     table = view.table
     columns = {column for rule in rules for column in rule.columns}
     row_bytes = ROW_OVERHEAD + table.id_bytes + sum(VALUE_BYTES[table.types[column]] for column in columns)
-    return min(HELD_ROWS, view.limits.driver_bytes // row_bytes)
+    return min(_HELD_ROWS, view.limits.driver_bytes // row_bytes)
 
 
 def count_involved(involved: Mapping[int, DataFrame]) -> dict[int, int]:

@@ -17,8 +17,8 @@ from rowlaw.spark.session import by_connect, runs_here
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-SCRATCH = "ROWLAW_SCRATCH"  # names a folder, or a path in an object store that all workers reach
-TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
+_SCRATCH = "ROWLAW_SCRATCH"  # names a folder, or a path in an object store that all workers reach
+_TIMESTAMPS = "spark.sql.parquet.outputTimestampType"
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Keeper:
     a frame with columns that files cannot hold. ``persist`` is for frames that may be computed again.
     """
 
-    scratch: str | None = field(default_factory=lambda: os.environ.get(SCRATCH))
+    scratch: str | None = field(default_factory=lambda: os.environ.get(_SCRATCH))
     _paths: list[str] = field(default_factory=list)
     _kept: list[Any] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class Keeper:
         from pyspark.errors import AnalysisException
 
         session = frame.sparkSession
-        if session.conf.get(TIMESTAMPS, None) == "TIMESTAMP_MILLIS":  # microseconds would be cut off
+        if session.conf.get(_TIMESTAMPS, None) == "TIMESTAMP_MILLIS":  # microseconds would be cut off
             return None
         path = f"{place}/rowlaw-{uuid.uuid4().hex}"
         try:

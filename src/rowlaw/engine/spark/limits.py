@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 UNKNOWN_TASK_BYTES = 128 << 20  # Arrow data of a task where the session does not tell its memory: a worker of 896 MiB
 MOST_TASK_BYTES = 256 << 20  # more saves no time
 LEAST_TASK_BYTES = 8 << 20
-WORKER_BYTES = 256 << 20  # of a Python worker without rows: the interpreter, NumPy, Arrow, Numba
-TASK_COPIES = 5  # Arrow data, about three times as much to encode and count it, and room for a wrong estimate
+_WORKER_BYTES = 256 << 20  # of a Python worker without rows: the interpreter, NumPy, Arrow, Numba
+_TASK_COPIES = 5  # Arrow data, about three times as much to encode and count it, and room for a wrong estimate
 # of the machine's memory beside the Java heap that Python workers of a local session may take together
-LOCAL_SHARE = 0.5
+_LOCAL_SHARE = 0.5
 # Spark's defaults of spark.executor.memoryOverheadFactor and its minimum
 OVERHEAD_FACTOR, LEAST_OVERHEAD = 0.1, 384 << 20
-KUBERNETES_FACTOR = 0.4  # Spark's default there for programs in Python
-EXECUTOR_MEMORY = 1 << 30  # Spark's default of spark.executor.memory
+_KUBERNETES_FACTOR = 0.4  # Spark's default there for programs in Python
+_EXECUTOR_MEMORY = 1 << 30  # Spark's default of spark.executor.memory
 
 
 # a setting of the session: bytes of encoded columns that may be brought to the driver
-DRIVER_BYTES = "spark.rowlaw.driverBytes"
+_DRIVER_BYTES = "spark.rowlaw.driverBytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ VALUE_BYTES = {"number": 8, "boolean": 1, "date": 4, "timestamp": 8, "text": 24}
 def limits_of(session: SparkSession) -> SparkLimits:
     """The limits for the workers of a session; what it does not tell is assumed."""
     settings = _settings(session)
-    brought = settings(DRIVER_BYTES)
+    brought = settings(_DRIVER_BYTES)
     known = {} if brought is None else {"driver_bytes": int(brought)}
     with suppress(Exception):  # a setting that is no number, a platform that hides its own
         known["task_bytes"] = task_bytes(settings, SparkTasks(session).slots)
@@ -83,7 +83,7 @@ def task_bytes(get: Callable[[str], str | None], slots: int) -> int:
     memory = worker_memory(get, slots)
     if memory is None:
         return UNKNOWN_TASK_BYTES
-    return min(max((memory - WORKER_BYTES) // TASK_COPIES, LEAST_TASK_BYTES), MOST_TASK_BYTES)
+    return min(max((memory - _WORKER_BYTES) // _TASK_COPIES, LEAST_TASK_BYTES), MOST_TASK_BYTES)
 
 
 def worker_memory(get: Callable[[str], str | None], slots: int) -> int | None:
@@ -103,16 +103,16 @@ def worker_memory(get: Callable[[str], str | None], slots: int) -> int | None:
         return _bytes(python) // max(1, tasks)
     if local:
         heap = _bytes(get("spark.driver.memory") or "1g")
-        return int(max(0, machine_memory() - heap) * LOCAL_SHARE) // max(1, tasks)
+        return int(max(0, machine_memory() - heap) * _LOCAL_SHARE) // max(1, tasks)
     overhead = get("spark.executor.memoryOverhead")
     if overhead is not None:
         return _bytes(overhead) // max(1, tasks)
     if master.startswith("spark://"):  # a standalone cluster limits the Java heap only
         return None
-    heap = _bytes(get("spark.executor.memory") or str(EXECUTOR_MEMORY >> 20))
+    heap = _bytes(get("spark.executor.memory") or str(_EXECUTOR_MEMORY >> 20))
     factor = float(
         get("spark.executor.memoryOverheadFactor")
-        or (KUBERNETES_FACTOR if master.startswith("k8s") else OVERHEAD_FACTOR)
+        or (_KUBERNETES_FACTOR if master.startswith("k8s") else OVERHEAD_FACTOR)
     )
     return max(int(heap * factor), LEAST_OVERHEAD) // max(1, tasks)
 

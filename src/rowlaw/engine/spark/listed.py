@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-BLOCKS = ("s_block", "t_block")  # the blocks that the two rows of a pair are in
-MOST_TASKS = 4_096
-PLACE = "place"  # a number of a row that is good for one job
+_BLOCKS = ("s_block", "t_block")  # the blocks that the two rows of a pair are in
+_MOST_TASKS = 4_096
+_PLACE = "place"  # a number of a row that is good for one job
 
 
 def violations(view: View, rows: DataFrame, rule: Rule, id: str) -> DataFrame:
@@ -63,9 +63,9 @@ def pairs_of(view: View, rows: DataFrame, denial: Denial | None, columns: Sequen
     row, carried = ROW, safe
     if len(table.row_id) > 1:  # tasks tell rows apart by a number; the columns of the id go along as values
         row, carried, types = (
-            PLACE,
+            _PLACE,
             tuple(dict.fromkeys((*safe, *(table.names[c] for c in table.row_id)))),
-            {**types, PLACE: "bigint"},
+            {**types, _PLACE: "bigint"},
         )
     fields = [
         ("s_row", types[row]),
@@ -97,9 +97,9 @@ def _meeting(
     if cut or aggregate.simple(shape):
         broken = rows_involved(view, rows, parts_of(view, 0, denial)).select(ROW)
         rows = rows.join(broken, ROW, "left_semi")
-    if row == PLACE:
+    if row == _PLACE:
         # the copies of a row that meet in a task were made by one attempt of one task, so they have the same number
-        rows = rows.withColumn(PLACE, f.monotonically_increasing_id())
+        rows = rows.withColumn(_PLACE, f.monotonically_increasing_id())
     blocks = max(1, math.ceil(table.rows / view.task_rows(used))) if cut else 1
     keys = key_predicates(shape)
     if blocks == 1 and keys and all(p.same_column for p in keys) and not view.scope:
@@ -108,7 +108,7 @@ def _meeting(
         tasks = view.tasks(table.rows, used, [[p.left.name for p in keys]])
         return sent.repartition(tasks, KEY).drop(KEY), denial
     # a task may have several pairs of blocks: rows of different ones must not meet
-    within = Denial((*denial.predicates, *(between_rows(name, Op.EQ) for name in BLOCKS)))
+    within = Denial((*denial.predicates, *(between_rows(name, Op.EQ) for name in _BLOCKS)))
     return _in_blocks(view, rows, shape, blocks, used), within
 
 
@@ -124,8 +124,8 @@ def _in_blocks(view: View, rows: DataFrame, shape: Shape, blocks: int, used: Seq
         for other in range(blocks):
             pair = [p.cast("int") for p in ((block, f.lit(other)) if role == S else (f.lit(other), block))]
             fields = [f.lit(role).cast("int").alias(ROLE), hashed([key, *pair]).alias(KEY)]
-            copy = f.struct(*fields, *(p.alias(name) for p, name in zip(pair, BLOCKS, strict=True)))
+            copy = f.struct(*fields, *(p.alias(name) for p, name in zip(pair, _BLOCKS, strict=True)))
             copies.append(f.when(may_be(table, rows, shape, row, view.scope), copy))
-    sent = spread(rows, copies, used, [ROLE, KEY, *BLOCKS])
-    tasks = min(MOST_TASKS, tasks_for(len(copies) * table.rows, view.task_rows(used), view.slots))
+    sent = spread(rows, copies, used, [ROLE, KEY, *_BLOCKS])
+    tasks = min(_MOST_TASKS, tasks_for(len(copies) * table.rows, view.task_rows(used), view.slots))
     return sent.repartition(tasks, KEY).drop(KEY)

@@ -15,12 +15,12 @@ from rowlaw.spark.jobs import described
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-# 2^SKETCH counters: about 1% off. As exact, approx_count_distinct has a column of Spark's for every few counters, and
+# 2^_SKETCH counters: about 1% off. As exact, approx_count_distinct has a column of Spark's for every few counters, and
 # planning seven columns takes 30 s.
-SKETCH = 14
-TRACKED = 10_000  # values that Spark keeps in view to find the most frequent ones
-TOP_K_SINCE = (4, 1)  # the version of Spark that has approx_top_k
-FEW = 1000  # distinct values below which the estimate is exact: all values are then in view
+_SKETCH = 14
+_TRACKED = 10_000  # values that Spark keeps in view to find the most frequent ones
+_TOP_K_SINCE = (4, 1)  # the version of Spark that has approx_top_k
+_FEW = 1000  # distinct values below which the estimate is exact: all values are then in view
 
 
 def profiles(table: SparkTable, columns: Sequence[str], top: int) -> list[ColumnProfile]:
@@ -32,7 +32,7 @@ def profiles(table: SparkTable, columns: Sequence[str], top: int) -> list[Column
 
     frame = table.plain
     asked: list[Column] = [f.count(f.lit(1)).alias("rows")]
-    frequent = top > 0 and tuple(map(int, table.session.version.split(".")[:2])) >= TOP_K_SINCE
+    frequent = top > 0 and tuple(map(int, table.session.version.split(".")[:2])) >= _TOP_K_SINCE
     for i, name in enumerate(columns):
         value = frame[table.names[name]]
         asked += [
@@ -42,7 +42,7 @@ def profiles(table: SparkTable, columns: Sequence[str], top: int) -> list[Column
         asked += [f.min(value).alias(f"lowest{i}"), f.max(value).alias(f"highest{i}")]
         if frequent:
             # its result would be cut at the number asked for: all values in view tell whether they are few
-            asked.append(f.call_function("approx_top_k", value, f.lit(FEW), f.lit(TRACKED)).alias(f"top{i}"))
+            asked.append(f.call_function("approx_top_k", value, f.lit(_FEW), f.lit(_TRACKED)).alias(f"top{i}"))
     with described(table.session, "profile"):
         # by Arrow: collected timestamps would be in the time zone of this process
         (row,) = frame.agg(*asked).toArrow().to_pylist()
@@ -57,7 +57,7 @@ def _about_distinct(value: Column, arrow_type: pa.DataType) -> Column:
     if pa.types.is_floating(arrow_type):
         value = value + f.lit(0.0)  # -0.0 is 0.0
     integer = pa.types.is_integer(arrow_type)
-    return f.hll_sketch_estimate(f.hll_sketch_agg(value.cast("long" if integer else "string"), f.lit(SKETCH)))
+    return f.hll_sketch_estimate(f.hll_sketch_agg(value.cast("long" if integer else "string"), f.lit(_SKETCH)))
 
 
 def _column(table: SparkTable, name: str, row: dict[str, Any], i: int, top: int) -> ColumnProfile:

@@ -17,7 +17,7 @@ from rowlaw.spark.jobs import SparkTasks, frame_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS_PER_BATCH = 1 << 16
+_ROWS_PER_BATCH = 1 << 16
 
 
 def spark_frame(source: Source, session: SparkSession) -> tuple[DataFrame, pa.Schema]:
@@ -80,7 +80,7 @@ class ReadSplits:
                     continue
                 table = self.splits[number].read(self.schema.names)
                 columns = [self.typed(table.column(i), field) for i, field in enumerate(self.schema)]
-                yield from pa.table(columns, schema=self.schema).to_batches(ROWS_PER_BATCH)
+                yield from pa.table(columns, schema=self.schema).to_batches(_ROWS_PER_BATCH)
 
     def typed(self, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         """A column of a split in the type of its field."""

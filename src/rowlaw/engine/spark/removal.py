@@ -22,7 +22,7 @@ from rowlaw.rules.model import FunctionalDependency, Key, Rule, about_single_row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-COLLECTED_ROWS = 200_000  # rows that take part in violations and are brought to the driver
+_COLLECTED_ROWS = 200_000  # rows that take part in violations and are brought to the driver
 
 
 def rows_to_remove(
@@ -43,8 +43,8 @@ def rows_to_remove(
                 view, _behind(view, broken, [table.names[c] for c in left], table.names[right]), limit, exact=True
             )
     safe = [table.names[c] for c in rule.columns]
-    held = broken.select(ROW, *safe).orderBy(ROW).limit(COLLECTED_ROWS + 1).toArrow()
-    if held.num_rows > COLLECTED_ROWS:
+    held = broken.select(ROW, *safe).orderBy(ROW).limit(_COLLECTED_ROWS + 1).toArrow()
+    if held.num_rows > _COLLECTED_ROWS:
         return _removal(view, involved.select(ROW), limit, exact=False)
     # only rows that take part matter, so removing among them is removing in the table
     relation = MemoryRelation.of(held.select(safe).rename_columns(list(rule.columns)))

@@ -13,8 +13,8 @@ import pyarrow as pa
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
 
-MARGIN = 1.2  # a sample by share has a random size
-UNIFORM_SHARE = 0.5  # of the sampled rows; the others are groups
+_MARGIN = 1.2  # a sample by share has a random size
+_UNIFORM_SHARE = 0.5  # of the sampled rows; the others are groups
 
 
 def sampled_rows(table: SparkTable, limit: int, seed: int = 0) -> MemoryRelation:
@@ -24,12 +24,12 @@ def sampled_rows(table: SparkTable, limit: int, seed: int = 0) -> MemoryRelation
     names = [name for name in table.schema.names if name in table.types]
     rows = table.plain.select(*(table.names[name] for name in names))
     if table.rows > limit:
-        chosen = f.rand(seed) < UNIFORM_SHARE * limit / table.rows
-        groups = max(1, int(table.rows * len(names) / ((1 - UNIFORM_SHARE) * limit)))
+        chosen = f.rand(seed) < _UNIFORM_SHARE * limit / table.rows
+        groups = max(1, int(table.rows * len(names) / ((1 - _UNIFORM_SHARE) * limit)))
         for i, name in enumerate(names):
             # about one value in so many: rows of columns with few values are in the uniform part
             chosen = chosen | (f.pmod(f.xxhash64(rows[table.names[name]], f.lit(seed + i)), f.lit(groups)) == 0)
-        rows = rows.where(chosen).limit(int(MARGIN * limit))
+        rows = rows.where(chosen).limit(int(_MARGIN * limit))
     return MemoryRelation.of(_whole(rows.toArrow()).rename_columns(names), table.row_id)
 
 

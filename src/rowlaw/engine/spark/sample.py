@@ -16,9 +16,9 @@ from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.spark.jobs import job
 
-SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, those seen twice tell how many there are
-FEW_TWICE = 20  # combinations seen twice below which chance decides: then rows are taken not to repeat
-FRACTION_MARGIN = 1.2  # a sample by share has a random size
+_SINGLE_SHARE = 0.3  # of the sampled rows: where more are seen once only, those seen twice tell how many there are
+_FEW_TWICE = 20  # combinations seen twice below which chance decides: then rows are taken not to repeat
+_FRACTION_MARGIN = 1.2  # a sample by share has a random size
 
 
 class Border(NamedTuple):
@@ -41,7 +41,7 @@ class TableSample:
         """The sampled rows, encoded."""
         frame = self.table.plain.select(*self.columns)
         if self.table.rows > self.limit:
-            frame = frame.sample(fraction=min(1.0, FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(
+            frame = frame.sample(fraction=min(1.0, _FRACTION_MARGIN * self.limit / self.table.rows), seed=0).limit(
                 self.limit
             )
         with job(self.table.session, "sample rows"):
@@ -89,9 +89,9 @@ class TableSample:
         if self.scale <= 1.0:
             return float(len(repeats))
         distinct = float(np.sqrt(self.scale) * once + len(repeats) - once)
-        if once > SINGLE_SHARE * self.relation.rows:
+        if once > _SINGLE_SHARE * self.relation.rows:
             twice = int((repeats == 2).sum())
-            distinct = max(distinct, len(repeats) + (once**2 / (2 * twice) if twice >= FEW_TWICE else float("inf")))
+            distinct = max(distinct, len(repeats) + (once**2 / (2 * twice) if twice >= _FEW_TWICE else float("inf")))
         return min(distinct, float(self.table.rows))
 
     def borders(self, columns: Sequence[str], buckets: int) -> list[Border]:

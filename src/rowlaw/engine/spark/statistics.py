@@ -21,7 +21,7 @@ from rowlaw.rules.model import TypeClass
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CANCELLED = 1e-6  # a mean below this share of the mean of absolute values may be rounding error
+_CANCELLED = 1e-6  # a mean below this share of the mean of absolute values may be rounding error
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class SparkStatistics:
             mean, spread = float(total / count), float(absolute)
         except OverflowError:
             return math.nan
-        return mean if abs(mean) * count > CANCELLED * spread else math.nan
+        return mean if abs(mean) * count > _CANCELLED * spread else math.nan
 
     def frequent_values(self, name: str, share: float) -> list[Any]:
         from pyspark.sql import functions as f

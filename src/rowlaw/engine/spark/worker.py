@@ -23,7 +23,7 @@ BOTH, S, T = 0, 1, 2
 COUNT_SCHEMA = "item int, pairs string, rows bigint"
 WEIGHT = "weight"  # how many rows of the table a distinct row stands for
 DECLINED = -1  # in the place of an item: the task got more rows than it can hold
-PAIRS_AT_ONCE = 1 << 18  # pairs of a record batch
+_PAIRS_AT_ONCE = 1 << 18  # pairs of a record batch
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -138,8 +138,8 @@ class RowsTask:
         for (_, columns), items in grouped(self.items).items():
             engine, sides, table = rows.ready(items[0], columns)
             for item, count in zip(items, engine.count([item.denial for item in items], sides), strict=True):
-                for start in range(0, len(count.rows), PAIRS_AT_ONCE):
-                    some = slice(start, start + PAIRS_AT_ONCE)
+                for start in range(0, len(count.rows), _PAIRS_AT_ONCE):
+                    some = slice(start, start + _PAIRS_AT_ONCE)
                     ids = table.column(self.row).take(pa.array(count.rows[some])).combine_chunks()
                     numbers = pa.repeat(pa.scalar(item.number, pa.int32()), len(ids))
                     yield pa.record_batch(
@@ -170,8 +170,8 @@ class PairsTask:
         names = ["s_row", "t_row", *(f"{side}_{name}" for name in self.columns for side in ("s", "t"))]
         left = self.limit
         for s, t in engine.pairs(self.item.denial, sides):
-            for start in range(0, len(s), PAIRS_AT_ONCE):
-                chosen = [pa.array(rows_of[start : start + PAIRS_AT_ONCE]) for rows_of in (s, t)]
+            for start in range(0, len(s), _PAIRS_AT_ONCE):
+                chosen = [pa.array(rows_of[start : start + _PAIRS_AT_ONCE]) for rows_of in (s, t)]
                 columns = [ids.take(c) for c in chosen]
                 for name in self.columns:
                     columns += [_one(table.column(name).take(c).combine_chunks()) for c in chosen]

@@ -14,7 +14,7 @@ from rowlaw.spark.session import by_connect, runs_here
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CASE_SENSITIVE = "spark.sql.caseSensitive"
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
 def write_parquet(frame: DataFrame, path: str) -> None:
@@ -40,12 +40,12 @@ def write_parquet(frame: DataFrame, path: str) -> None:
 @contextmanager
 def _names_as_they_are(session: SparkSession, names: Sequence[str]) -> Iterator[None]:
     """While in this block, the session accepts columns whose names differ in case only, if there are any."""
-    before = session.conf.get(CASE_SENSITIVE, None)
+    before = session.conf.get(_CASE_SENSITIVE, None)
     if len({name.lower() for name in names}) == len(names) or before == "true":
         yield
         return
-    session.conf.set(CASE_SENSITIVE, "true")
+    session.conf.set(_CASE_SENSITIVE, "true")
     try:
         yield
     finally:
-        session.conf.set(CASE_SENSITIVE, before or "false")
+        session.conf.set(_CASE_SENSITIVE, before or "false")
