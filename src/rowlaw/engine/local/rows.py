@@ -161,11 +161,11 @@ class RowEngine:
             # Whether a rule is broken shows on rows that stand for all; a part of the rows has to be looked at as it
             # is.
             scales = self._scales if part is not ALL else self._distinct
-            found = []
+            ready = []
             for _, denial in denials:
                 stop.check()
-                found.append(compile_rule(denial, scales, part.left, part.right))
-            return scales, found
+                ready.append(compile_rule(denial, scales, part.left, part.right))
+            return scales, ready
 
         try:
             scales, every = finished(compiled, stop)
@@ -180,7 +180,7 @@ class RowEngine:
             )
         except Stopped as stopped:
             results = stopped.results or [None] * len(tasks)
-        found = [np.zeros((0, 2), np.int32)] * len(rules)
+        violating = [np.zeros((0, 2), np.int32)] * len(rules)
         missing: set[int] = set()
         for task, answers in zip(tasks, results, strict=True):
             if answers is None:
@@ -190,8 +190,8 @@ class RowEngine:
                 if more is None:
                     missing.add(i)
                 else:
-                    found[i] = np.concatenate((found[i], more))[:most]
-        return [None if i in missing and not len(pairs) else pairs for i, pairs in enumerate(found)]
+                    violating[i] = np.concatenate((violating[i], more))[:most]
+        return [None if i in missing and not len(pairs) else pairs for i, pairs in enumerate(violating)]
 
     def pairs(
         self, rule: Rule, part: Part = ALL, *, involved: Found | None = None, limit: int | None = None

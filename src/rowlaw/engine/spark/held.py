@@ -103,12 +103,12 @@ def hold(
     values = held.select(safe).rename_columns(columns)
     engine = RowEngine(MemoryRelation.of(values), table.nulls)
     checked = tuple(rules.values())
-    found = engine.count(checked)
-    if [count.pairs for count in found] != [pairs[rule] for rule in rules]:
+    counts = engine.count(checked)
+    if [count.pairs for count in counts] != [pairs[rule] for rule in rules]:
         return None
     ids = held.column(ROW).combine_chunks()
     shown = table.shown_id_type(ids.type)
     if pa.types.is_struct(shown):
         ids = pa.StructArray.from_arrays(ids.flatten(), fields=list(shown))
-    findings = LocalFindings(engine, checked, ALL, found)
+    findings = LocalFindings(engine, checked, ALL, counts)
     return HeldRows(table, ids, values.schema, findings, {rule: place for place, rule in enumerate(rules)})
