@@ -448,3 +448,21 @@ def test_suggestions_are_seen_on_a_small_screen(visit, tmp_path):
             page.evaluate("id => document.querySelector(id + ' table').getBoundingClientRect().right", section) <= 400
         )
     with_one.close()
+
+
+def test_ids_of_several_columns_on_a_narrow_screen(visit, tmp_path):
+    """The id of a row keeps to a line or two, whatever else its table shows."""
+    rows = 8
+    ids = {"month": list(range(1, rows + 1)), "carrier": ["UA"] * rows, "origin": ["JFK"] * rows}
+    table = pa.table({**ids, "zip": ["07030"] * rows, "city": ["Hoboken"] * (rows - 1) + ["Jersey City"]})
+    with_one = rowlaw.check(table, "fd (zip) -> city", row_id=tuple(ids), progress=False)
+    with_one.to_html(tmp_path / "report.html")
+    with_one.close()
+    page = visit(tmp_path / "report.html").page
+    assert "1 pair of the worst rows; 14 violations in all" in page.inner_text("#detail")
+    page.set_viewport_size({"width": 400, "height": 850})
+    for section in ("#suspects-table", "#causes-table"):
+        cell = page.locator(f"{section} tbody td").first
+        assert cell.inner_text() == "month=8, carrier=UA, origin=JFK"
+        assert cell.bounding_box()["height"] < 60
+        assert page.evaluate("id => document.querySelector(id + ' table').scrollWidth", section) <= 400

@@ -137,6 +137,20 @@ def test_long_values_show_where_they_differ():
     assert sorted("axpirin" in text for text in (values[1], values[4])) == [False, True]
 
 
+def test_ids_of_several_columns_read_alike_everywhere():
+    table = pa.table(
+        {"site": ["A"] * 4 + ["B"], "number": [1, 2, 3, 4, 1], "zip": ["07030"] * 5, "city": [*"HHHJ", "H"]}
+    )
+    found = rowlaw.check(table, "fd (zip) -> city", row_id=("site", "number"), progress=False)
+    said = document(report_html(found))
+    assert str(found.causes()).endswith(": (site=A, number=4)")
+    found.close()
+    (cause,) = said["causes"]["rows"]
+    (cell,) = said["suspects"]["cells"]
+    assert cause["row"] == cell["row"] == said["worst"]["rows"][0]["row"] == "site=A, number=4"
+    assert cause["cells"] == [{"column": "city", "value": "J", "usual": "H"}]
+
+
 def test_broken_rules_come_first(result):
     statuses = [r["status"] for r in document(report_html(result))["rules"]]
     assert statuses == sorted(statuses, key=["broken", "holds"].index)

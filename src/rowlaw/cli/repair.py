@@ -15,6 +15,7 @@ from rowlaw.cli.page import Page, command
 from rowlaw.discovery.repair import CONFIDENCE, Repairs, repair
 from rowlaw.errors import RowlawError
 from rowlaw.rules.wording import counted
+from rowlaw.source.row_ids import named_records
 from rowlaw.violations.clashes import check_file
 from rowlaw.violations.sides import printed, printed_apart
 
@@ -64,7 +65,7 @@ def _text(found: Repairs) -> str:
     more = f", the surest {SHOWN} of them below; --out FILE writes all" if len(found) > SHOWN else ""
     console.print(Text(f"{repr(found).removeprefix('Repairs: ')}{more}"), soft_wrap=True)
     table = Table("row", "column", "value", "suggestion", "confidence", box=None, pad_edge=False, header_style="bold")
-    for cell in found.cells.slice(0, SHOWN).to_pylist():
+    for cell in named_records(found.cells.slice(0, SHOWN)):
         value, suggestion = printed_apart(cell["value"], cell["suggestion"])
         shown = [printed(cell["row"]), printed(cell["column"]), value]
         table.add_row(

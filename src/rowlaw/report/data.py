@@ -18,6 +18,7 @@ from rowlaw.report.limits import Limits
 from rowlaw.report.plots import plot, table_sample
 from rowlaw.report.profiling import Profile, of_engine
 from rowlaw.rules import FunctionalDependency, NamedRule, Nulls, RuleSet, english
+from rowlaw.source.row_ids import named_records
 from rowlaw.violations import Result
 from rowlaw.violations.causes import Causes
 from rowlaw.violations.sides import Clash, distinct, printed, printed_apart, side_by_side
@@ -96,7 +97,7 @@ def _suspects(found: pa.Table | None, limits: Limits) -> dict[str, Any]:
     if found is None:
         return {"total": 0, "cells": []}
     cells = []
-    for cell in found.slice(0, limits.suspects).to_pylist():
+    for cell in named_records(found.slice(0, limits.suspects)):
         value, usual = printed_apart(cell["value"], cell["usual"], min(limits.cell, _SUSPECT_CHARACTERS))
         shown = {name: printed(cell[name], limits.cell) for name in ("row", "column")}
         cells.append({**shown, "value": value, "usual": usual, **{name: cell[name] for name in ("against", "backing")}})

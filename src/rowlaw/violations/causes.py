@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rowlaw.source.row_ids import CompositeId
 from rowlaw.violations.sides import printed
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ class Causes:
         of = "" if self.explained == self.violations else f" of {self.violations:,}"
         if self.explained == self.violations == 1:
             return f"1 row explains the only violation: {printed(rows[0])}"
-        named = ", ".join(printed(row) for row in rows[:_NAMED])
+        named = ", ".join(
+            f"({printed(row)})" if isinstance(row, CompositeId) else printed(row) for row in rows[:_NAMED]
+        )
         more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
         violations = f"{self.explained:,}{of} violation{'' if self.violations == 1 else 's'}"
         return (

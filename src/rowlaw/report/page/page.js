@@ -195,9 +195,9 @@ function detail(rule) {
   ];
   if (rule.clashes?.length) {
     const whole = rule.violations > rule.clashes.length;
-    const unit = rule.clashes[0].t === null ? "rows" : "pairs";
-    parts.push(make("div", {}, make("h4", { text: unit === "rows" ? "Rows that break it" : "Clashing pairs" }),
-      make("p", { class: "note", text: whole ? `${number(rule.clashes.length)} ${unit} of the worst rows; ${plural(rule.violations, "violation")} in all${unit === "pairs" ? ", counted as ordered pairs" : ""}.` : "" }),
+    const unit = rule.clashes[0].t === null ? "row" : "pair";
+    parts.push(make("div", {}, make("h4", { text: unit === "row" ? "Rows that break it" : "Clashing pairs" }),
+      make("p", { class: "note", text: whole ? `${plural(rule.clashes.length, unit)} of the worst rows; ${plural(rule.violations, "violation")} in all${unit === "pair" ? ", counted as ordered pairs" : ""}.` : "" }),
       make("div", { class: "cards" }, ...rule.clashes.map(card))));
   } else if (rule.violations) parts.push(make("p", { class: "note", text: "Its pairs are not on this page; rowlaw check --violations FILE writes them all." }));
   const chart = rule.plot && rule.plot.pairs.length ? make("div", { class: "chart", id: "plot" }) : null;
