@@ -56,6 +56,16 @@ def test_a_command_imports_what_it_needs_and_pandas_is_there_for_who_asks(people
     assert re.fullmatch(r"rowlaw: local engine: \d+ bytes are read into this process\n", found.stderr)
 
 
+def test_a_time_limit_does_not_count_the_time_before_the_command(people):
+    """A program that has run for minutes may call the command line."""
+    long_before = "import sys, time\nstart = time.monotonic()\ntime.monotonic = lambda: start\nimport rowlaw.cli\n"
+    later = "start += 1000\nsys.argv[0] = 'rowlaw'\nfrom rowlaw.cli.app import main\nmain()\n"
+    found = run(long_before + later, "discover", people, "--time-limit", "600", "--format", "csv", "--quiet")
+    assert found.returncode == 0, found.stderr
+    assert len(found.stdout.splitlines()) > 1
+    assert found.stderr == ""
+
+
 def test_discovery_needs_neither_pandas_nor_spark(people):
     found = run(AT_THE_END, "discover", people, "--format", "csv", "--quiet")
     assert found.returncode == 0, found.stderr

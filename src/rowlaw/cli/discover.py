@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from rich.text import Text
 from rowlaw.cli.formats import rules_csv, rules_markdown
 from rowlaw.cli.options import started, write
 from rowlaw.cli.page import Page, command
-from rowlaw.cli.process import BEGAN
+from rowlaw.cli.process import seconds_taken
 from rowlaw.discovery import Discovery, discover
 from rowlaw.interrupts import first, listening
 from rowlaw.rules import NamedRule
@@ -41,7 +40,7 @@ def run(
     limit = options.pop("time_limit")
     session = started(master)
     if limit is not None and limit >= 0:  # another value is for discovery to refuse
-        limit = max(0.0, limit - (time.monotonic() - BEGAN))
+        limit = max(0.0, limit - seconds_taken())
     with listening(first):
         discovery = discover(source, session=session, progress=not quiet, time_limit=limit, **options)
         if rules_file is not None:
