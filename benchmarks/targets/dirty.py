@@ -3,7 +3,8 @@ against planted errors.
 
 ``repair`` is what ``rowlaw.repair`` gives: the cells it accuses (detection), the values it suggests (repair), and the
 errors that would be added if all of these were applied, as a share of those there are. ``suspects`` are what
-``Result.suspects`` gives for the best approximate functional dependencies, as before ``repair`` learnt its own.
+``Result.suspects`` gives for all functional dependencies with few enough exceptions, as before ``repair`` learnt its
+own.
 ``exceptions``, for comparison, are all rows that some rule would have to lose, and of them the cells that it compares
 (the right side, of a functional dependency).
 """
@@ -19,8 +20,7 @@ from benchmarks.tables import dirty
 ERROR = 0.05
 CONFIDENCE = 0.6  # of a suggestion that is applied: what is below has none
 OTHER_ERRORS = (0.02, 0.1)
-BEST = 100  # laws that are looked at
-FEW = 20  # of other kinds
+BEST, FEW = 100, 20  # functional dependencies whose exceptions are looked at, and rules of other kinds
 OTHER_KINDS = ("key", "od", "dc")
 
 
@@ -98,7 +98,7 @@ class Found(Case):
     def _cells(self, table: Any) -> set[tuple[int, str]]:
         import rowlaw
 
-        best = BEST if self.kind == "fd" else FEW
+        best = None if self.how == "suspects" else BEST if self.kind == "fd" else FEW
         laws = rowlaw.discover(table, kinds=(self.kind,), error=self.error, nulls=self.nulls, top=best, progress=False)
         result = rowlaw.check(table, laws, progress=False)
         try:

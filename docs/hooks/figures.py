@@ -321,7 +321,7 @@ def _errors_found(found: dict[str, Any]) -> str:
     for comparison in found["comparisons"]:
         answer = comparison["contenders"][0].get("answer")
         for what, shares in answer.items() if isinstance(answer, dict) else ():
-            if isinstance(shares, dict) and "precision" in shares:
+            if isinstance(shares, dict) and "wrong" in shares:  # the others are of suggestions, on a page of their own
                 counts = [f"{shares[name]:,}" for name in ("wrong", "found", "right")]
                 rows.append(
                     [

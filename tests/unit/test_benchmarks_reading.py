@@ -109,7 +109,9 @@ def test_a_default_run_is_judged(monkeypatch):
         1,
         ["fd (city) -> zip"],
     )
-    assert 0 <= told["ranking"] <= 1
+    (fact,) = case.facts()
+    assert fact.name == "share of ranking"
+    assert 0 < fact.value < 100
 
 
 def test_the_page_shows_both_halves(tmp_path):

@@ -47,6 +47,15 @@ def missed(at_most: float) -> dict[str, Any]:
     return {"at_most": at_most, "met": False}
 
 
+def test_errors_that_were_found_are_listed(figures: ModuleType, tmp_path: Path) -> None:
+    shares = {"precision": 0.5, "recall": 0.25, "f1": 0.3333}
+    answer = {"laws": 3, "cells": {"wrong": 4, "found": 2, "right": 1, **shares}, "repair": {"suggested": 2, **shares}}
+    write(tmp_path, answer=answer)
+    page = figures.figures(tmp_path)
+    assert "| keys | cells | 4 | 2 | 1 | 0.500 | 0.250 | 0.333 |" in page
+    assert "| keys | repair" not in page
+
+
 def test_who_is_faster_is_listed(figures: ModuleType, tmp_path: Path) -> None:
     write(tmp_path, peer("quick", 4.0), peer("slow", 0.5), peer("late", 2.0, "<"), peer("rowlaw, otherwise", 3.0))
     told = figures.losses(tmp_path)
