@@ -7,6 +7,7 @@ import pytest
 
 SETUP = """
     import numpy as np, pyarrow as pa
+    from unittest import mock
     from rowlaw.discovery import shared
     from rowlaw.discovery.discover import run
     from rowlaw.engine.local import contexts, rows
@@ -41,8 +42,9 @@ SETUP = """
 
     def by_workers():
         '''From here on workers do what they can, however little it is.'''
-        rows.THREAD_SECONDS = shared.ALONE = contexts.ALONE_SECONDS = 0.0
-        shared.MOST_ROWS = 1
+        for module, name in ((rows, "THREAD_SECONDS"), (shared, "ALONE_SECONDS"), (contexts, "ALONE_SECONDS")):
+            mock.patch.object(module, name, 0.0).start()  # an error if there is no such name any more
+        mock.patch.object(shared, "MOST_ROWS", 1).start()
 """
 
 ASK = """

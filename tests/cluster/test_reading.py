@@ -9,6 +9,7 @@ SETUP = """
     from rowlaw.spark import ship
     from rowlaw.spark.jobs import DriverThreads, SparkTasks
     import sys
+    from unittest import mock
     encoding = sys.modules["rowlaw.relation.encode"]
 
     random = np.random.default_rng(4)
@@ -28,7 +29,7 @@ SETUP = """
 
 ASKED = """
     small = encoding._workers(open_source(file), spark)
-    encoding.SMALL_SOURCE = 0
+    mock.patch.object(encoding, "SMALL_SOURCE", 0).start()
     large = encoding._workers(open_source(file), None)
     who = [type(small).__name__, type(large).__name__, facts(open_source(file)) == here]
 

@@ -21,7 +21,7 @@ from rowlaw.search.hypergraph import TOO_MANY, Branch, Found, Hypergraph
 from rowlaw.search.search import branches, minimal_hitting_sets, search_branch
 from rowlaw.spark.jobs import Workers, cores, finished
 
-_ALONE = 2.0  # seconds that the driver searches before it calls for help
+ALONE_SECONDS = 2.0  # of searching in the driver before it calls for help
 _SEARCH_GRACE = 0.8  # seconds for a search to hand over what it found when it is stopped
 SAMPLED = 0.3  # of the time left, for sampling
 _BRANCHES = 8  # for each worker: they differ much in size
@@ -76,7 +76,7 @@ def searched(graph: Hypergraph, deadline: Deadline, workers: Workers) -> np.ndar
 
     Those found before the deadline, if it passes; raises ``Stopped`` if that cannot be waited for.
     """
-    until = time.monotonic() + _ALONE if workers.session is not None else math.inf
+    until = time.monotonic() + ALONE_SECONDS if workers.session is not None else math.inf
 
     def search() -> Found:
         return minimal_hitting_sets(graph, lambda: deadline.passed or time.monotonic() >= until, cores())

@@ -42,7 +42,7 @@ from rowlaw.stopping import NEVER, Stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SMALL_SOURCE = 64 << 20  # bytes that the driver's threads read even when there is a cluster
+SMALL_SOURCE = 64 << 20  # bytes that the driver's threads read even when there is a cluster
 MOST_ROWS = (1 << 31) - 2  # row numbers and codes are 32-bit
 TASKS_PER_SLOT = 4
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -149,7 +149,7 @@ def _workers(source: Source, session: SparkSession | None) -> Workers:
     (docs/decisions/0002)."""
     if isinstance(source, FrameSource):
         return SparkTasks(session or source.frame.sparkSession)
-    far = cluster(session) if source.size >= _SMALL_SOURCE else None
+    far = cluster(session) if source.size >= SMALL_SOURCE else None
     return SparkTasks(far) if far is not None else DriverThreads()
 
 
