@@ -107,7 +107,7 @@ def evidence(draw, max_columns=5, max_edges=30, nulls=True):
 @given(loose(), st.sampled_from([0, 1024]), st.integers(1, 2))
 def test_any_edges(problem, few_words, threads):
     edges, vertices, forbidden = problem
-    with settings_of(SHORT_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE_WORDS=0):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert found.complete
     assert as_bits(found.sets) == brute(edges, vertices, forbidden)
@@ -122,7 +122,7 @@ def test_a_search_that_finds_too_much_gives_up(problem, most, threads, wide):
         forbidden = [some << 60 for some in forbidden]
     before, hypergraph.MOST_SETS = hypergraph.MOST_SETS, most
     try:
-        with settings_of(ALONE=0, KEPT_SETS=10, SLICE=64):
+        with settings_of(ALONE_WORDS=0, KEPT_SETS=10, SLICE=64):
             found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     finally:
         hypergraph.MOST_SETS = before
@@ -140,7 +140,7 @@ def test_a_search_that_finds_too_much_gives_up(problem, most, threads, wide):
 @given(loose(max_vertices=20, max_edges=14), st.sampled_from([0, 1024]), st.integers(1, 2))
 def test_more_vertices(problem, few_words, threads):
     edges, vertices, forbidden = problem
-    with settings_of(SHORT_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE_WORDS=0):
         found = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
     assert as_bits(found.sets) == berge(edges, forbidden)
 
@@ -149,7 +149,7 @@ def test_more_vertices(problem, few_words, threads):
 def test_evidence_and_its_symmetry(problem, few_words, threads):
     edges, vertices, forbidden, exchange = problem
     expected = berge(sorted(set(edges)), forbidden)
-    with settings_of(SHORT_WORDS=few_words, ALONE=0):
+    with settings_of(SHORT_WORDS=few_words, ALONE_WORDS=0):
         both = minimal_hitting_sets(graph_of(edges, vertices, forbidden), threads=threads)
         graph = graph_of(edges, vertices, forbidden, exchange)
         one = minimal_hitting_sets(graph, threads=threads)
@@ -321,7 +321,7 @@ def test_stops_when_told(threads):
             asked.append(None)
             return len(asked) > 3
 
-        with settings_of(SLICE=1 << 12, ALONE=1 << 12):
+        with settings_of(SLICE=1 << 12, ALONE_WORDS=1 << 12):
             found = minimal_hitting_sets(graph, stop, threads)
         assert not found.complete
         for s in as_bits(found.sets)[:50]:

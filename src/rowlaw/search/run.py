@@ -31,7 +31,7 @@ from rowlaw.search.state import (
 
 SLICE = 1 << 24  # words of work between two looks at the clock: some 10 ms
 PARTS = 16  # parts of the work for each thread
-_SHORT_WORDS = 64  # bitmaps this short are always used
+SHORT_WORDS = 64  # bitmaps this short are always used
 _QUARTER_WORDS = 4  # quarters of a word for each listed edge: longer bitmaps cost more than they save
 KEPT_SETS = 1 << 16  # of a search that gave up, the smallest: more are not listed
 
@@ -186,7 +186,7 @@ class Run:
 def _new_state(edges: int, vertices: int, chosen: int, forbidden: np.ndarray, exchange: np.ndarray) -> BranchState:
     columns, bitmaps = vertices + 1, vertices + chosen + 2
     counters = np.zeros(1, COUNTERS)
-    counters[0].short_words, counters[0].quarter_words = _SHORT_WORDS, _QUARTER_WORDS
+    counters[0].short_words, counters[0].quarter_words = SHORT_WORDS, _QUARTER_WORDS
     return BranchState(
         counters=counters,
         edges=np.empty(edges + 64, np.uint64),

@@ -22,14 +22,14 @@ from rowlaw.search.bitsets import bits_of, distinct, members, mirrored, one_of_e
 from rowlaw.search.hypergraph import Branch, Found, Hypergraph, Limit, Stop, never
 from rowlaw.search.run import Run, in_threads, together
 
-_ALONE = 1 << 22  # words of work that one thread does before others are called: some 3 ms
+ALONE_WORDS = 1 << 22  # of work that one thread does before others are called: some 3 ms
 _REFINED_PARTS = 4  # of the sets that are broken, for each thread
 # Sets broken by new edges, and made on the way, up to which they are always refined; beyond, as many as can be refined
 # in the time that a new search takes for the sets there are.
-_REFINED = 1 << 16
+REFINED = 1 << 16
 # CPU seconds of a search for each set that it finds: 5e-6 on uce, 1.4e-5 on adult, 7e-5 on adult across columns
 # (460,000 edges, 430,000 sets), 1.4e-4 on Tax
-_SEARCH_SET = 1e-5
+SEARCH_SET = 1e-5
 _REFINE_EDGE = 1e-10  # CPU seconds of refining a set for each edge: 47,000 sets on adult across columns in 2.2 s
 _COMPARISONS = 20_000_000  # of edges with each other before a search in lists: some 20 ms
 
@@ -65,7 +65,7 @@ def _search(graph: Hypergraph, branch: Branch, limit: Limit, threads: int = 1) -
             return _search(graph, branch, limit, threads)
     opened = run.count
     if threads > 1:
-        run.advance(_ALONE)
+        run.advance(ALONE_WORDS)
         if not run.done:
             if run.in_boxes:
                 return run.in_parts(opened, limit, threads)
@@ -151,7 +151,7 @@ def refine(graph: Hypergraph, sets: np.ndarray, known: int, stop: Stop = never, 
 
 def _refined_limit(edges: int, sets: int) -> int:
     """Return how many sets are refined before a new search, given the counts of edges and sets."""
-    return max(_REFINED, int(sets * _SEARCH_SET / (max(1, edges) * _REFINE_EDGE)))
+    return max(REFINED, int(sets * SEARCH_SET / (max(1, edges) * _REFINE_EDGE)))
 
 
 def _alike(sets: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
