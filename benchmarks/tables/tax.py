@@ -55,6 +55,7 @@ __all__ = [
     "Truth",
     "cached",
     "generate",
+    "later",
     "write_csv",
     "write_parquet",
 ]
@@ -144,6 +145,13 @@ def generate(rows: int, seed: int = 0, errors: Errors = 0) -> tuple[pa.Table, Tr
     rules."""
     table = TaxTable(rows, seed, errors)
     return pa.Table.from_batches(table.batches(), SCHEMA), table.truth()
+
+
+def later(rows: int, block: int, seed: int = 0, errors: Errors = 0) -> pa.Table:
+    """The first rows of a block: people of the same world that a table which ends before that block does not have."""
+    codes = clean_block(seed, block, rows)
+    damage_block(codes, seed, block, spread(rows, seed, wanted(errors))[0])
+    return pa.Table.from_batches([to_batch(codes, seed)], SCHEMA)
 
 
 def write_parquet(path: Path, rows: int, seed: int = 0, errors: Errors = 0, row_group_size: int = ROW_GROUP) -> Truth:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.engine.questions import Question, Target
 from rowlaw.engine.spark.engine import SparkEngine
 from rowlaw.engine.spark.involved import rows_involved
+from rowlaw.engine.spark.limits import ROW_OVERHEAD, VALUE_BYTES
 from rowlaw.engine.spark.looking import AskTask, LookTask, MeetTask, pair_schema
 from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.removing import Removing
@@ -43,6 +45,8 @@ from rowlaw.stopping import NEVER, Stop, Stopped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+Root = tuple[str, ...]  # columns, by their safe names, that rows are partitioned by
+_ROOT_COLUMNS = 3  # at most
 _GIVEN_ROWS = 8  # rows of a broken rule that partners are looked for
 _FROM_A_TASK = 4  # pairs of a rule that one task gives: a counterexample refutes many rules, so few are enough
 
@@ -54,6 +58,7 @@ class SparkDiscoveryEngine(SparkEngine):
 
     seed: int = 0
     _samples: list[MemoryRelation] = field(default_factory=list, init=False, repr=False)
+    _light: dict[Root, bool] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def sample_is_whole(self) -> bool:
@@ -61,7 +66,10 @@ class SparkDiscoveryEngine(SparkEngine):
 
     def sample(self) -> Relation:
         if not self._samples:
-            self._samples.append(sampled_rows(self.table, self.limits.learnt_rows, self.seed))
+            row_bytes = ROW_OVERHEAD + sum(VALUE_BYTES[kind] for kind in self.table.types.values())
+            limit = self.limits.rows_to_learn(self.rows, row_bytes)
+            with described(self.table.session, "sample rows"):
+                self._samples.append(sampled_rows(self.table, limit, self.seed))
         return self._samples[0]
 
     @cached_property
@@ -127,7 +135,7 @@ class SparkDiscoveryEngine(SparkEngine):
             pairs: dict[int, Pairs] = {}
             for done, (root, places) in enumerate(rooted.items()):
                 jobs(done, len(rooted))
-                if root is None:
+                if not root:
                     items = [item for place in places for item in _as_items(*numbered[place], safe)]
                     pairs |= self._look(items, limit, stop or NEVER)
                 else:
@@ -135,7 +143,7 @@ class SparkDiscoveryEngine(SparkEngine):
                         tuple(numbered[place] for place in places), safe, self.nulls, self._columns, _FROM_A_TASK
                     )
                     pairs |= self._pairs(
-                        self.partitioned(root, self._columns), task, f"validate by {root}", limit, stop or NEVER
+                        self.partitioned(root, self._columns), task, _titled("validate", root), limit, stop or NEVER
                     )
         except Stopped:
             return [[] for _ in questions]
@@ -168,38 +176,40 @@ class SparkDiscoveryEngine(SparkEngine):
     def _no_pairs(self) -> Pairs:
         return Pairs(self.sample(), np.zeros((0, 2), np.int32))
 
-    def roots(self, equal: Sequence[Sequence[str]]) -> dict[str | None, list[int]]:
-        """For each entry (columns that must be equal) one of them to partition by: few columns serve all. None: there
-        is no such column."""
-        left = {i: set(columns) & self._light for i, columns in enumerate(equal)}
-        roots: dict[str | None, list[int]] = {}
-        while any(left.values()):
-            best = max(
-                sorted(self._light),
-                key=lambda c: (sum(c in columns for columns in left.values()), self._distinct_in_sample(c)),
-            )
-            roots[best] = [i for i, columns in left.items() if best in columns]
-            left = {i: columns for i, columns in left.items() if best not in columns}
-        return {**roots, None: sorted(left)} if left else roots
+    def roots(self, equal: Sequence[Sequence[str]]) -> dict[Root, list[int]]:
+        """For each entry (columns that must be equal) some of them to partition by: few choices serve all. The empty
+        one: rows that agree on them are too many for a task."""
+        left = {i: frozenset(columns) for i, columns in enumerate(equal)}
+        roots: dict[Root, list[int]] = {}
+        for size in range(1, _ROOT_COLUMNS + 1):
+            choices = sorted({root for columns in left.values() for root in combinations(sorted(columns), size)})
+            light = [root for root in choices if self._is_light(root)]
+            while users := {root: n for root in light if (n := sum(c.issuperset(root) for c in left.values()))}:
+                best = max(users, key=lambda root: (users[root], self._distinct_in_sample(root)))
+                roots[best] = [i for i, columns in left.items() if columns.issuperset(best)]
+                left = {i: columns for i, columns in left.items() if not columns.issuperset(best)}
+        return {**roots, (): sorted(left)} if left else roots
+
+    def _is_light(self, root: Root) -> bool:
+        """Whether all groups of rows that agree on some columns are small enough for a task."""
+        if root not in self._light:
+            most = self.limits.group_share * self._whole_view.task_rows(self._columns)
+            self._light[root] = self.rows <= most or not self._whole_view.sample.heavy(root, most).num_rows
+        return self._light[root]
+
+    def _distinct_in_sample(self, root: Root) -> int:
+        return max(self.sample().column(self.table.own_name(safe)).distinct for safe in root)
 
     @cached_property
-    def _light(self) -> frozenset[str]:
-        """The columns whose groups of rows are all small enough for a task."""
-        view = View(self.table, self._columns, self.limits)
-        most = view.limits.group_share * view.task_rows(self._columns)
-        if self.rows <= most:
-            return frozenset(self._columns)
-        return frozenset(c for c in self._columns if not view.sample.heavy([c], most).num_rows)
+    def _whole_view(self) -> View:
+        return View(self.table, self._columns, self.limits)
 
-    def _distinct_in_sample(self, safe: str) -> int:
-        return self.sample().column(self.table.own_name(safe)).distinct
-
-    def partitioned(self, root: str, columns: Sequence[str]) -> DataFrame:
-        """The rows with a known value in a column, where those with the same value meet."""
-        view = View(self.table, self._columns, self.limits)
-        known = self.table.known(self.table.plain, [root])
-        sent = known.select(hashed([known[root]]).alias(KEY), *(known[c] for c in dict.fromkeys((root, *columns))))
-        return sent.repartition(view.tasks(self.rows, columns, [[root]]), KEY).drop(KEY)
+    def partitioned(self, root: Root, columns: Sequence[str]) -> DataFrame:
+        """The rows with known values in some columns, where those with the same values meet."""
+        known = self.table.known(self.table.plain, root)
+        key = hashed([known[c] for c in root]).alias(KEY)
+        sent = known.select(key, *(known[c] for c in dict.fromkeys((*root, *columns))))
+        return sent.repartition(self._whole_view.tasks(self.rows, columns, [root]), KEY).drop(KEY)
 
     def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Pairs that violate each item, none only if it holds."""
@@ -208,13 +218,13 @@ class SparkDiscoveryEngine(SparkEngine):
         for done, (root, places) in enumerate(roots.items()):
             jobs(done, len(roots))
             some = [items[place] for place in places]
-            if root is None:
+            if not root:
                 pairs |= self._counted_first(some, limit, stop)
             else:
                 used = self._columns
                 task = LookTask(tuple(some), self.nulls, used, _FROM_A_TASK)
                 pairs |= self._pairs(
-                    self.partitioned(root, used), task, f"look for counterexamples by {root}", limit, stop
+                    self.partitioned(root, used), task, _titled("look for counterexamples", root), limit, stop
                 )
         return pairs
 
@@ -301,6 +311,10 @@ class SparkDiscoveryEngine(SparkEngine):
             except Exception as error:  # Spark's errors come as many types
                 stop.check()
                 raise failure(description, error) from error
+
+
+def _titled(phase: str, root: Root) -> str:
+    return f"{phase} by {', '.join(root)}"
 
 
 def _equal_columns(denial: Denial) -> list[str]:

@@ -33,6 +33,8 @@ _EXECUTOR_MEMORY = 1 << 30  # Spark's default of spark.executor.memory
 
 # a setting of the session: bytes of encoded columns that may be brought to the driver
 _DRIVER_BYTES = "spark.rowlaw.driverBytes"
+_RESULT_BYTES = "spark.driver.maxResultSize"
+_RESULT_SHARE = 0.5  # of what one job may bring: a sample's size is an estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,21 @@ class SparkLimits:
     group_share: float = 1.0  # a group with more rows than this share of a task's rows is cut by buckets
     histogram_cells: int = 1 << 20  # cells of the histogram of buckets that the driver sums up
     sample_rows: int = 50_000  # rows that large groups and borders of buckets are estimated from
-    learnt_rows: int = 60_000  # rows that discovery takes evidence from, at most about so many
+    learnt_rows: int = 60_000  # rows that discovery takes evidence from; more of a large table, as follows
+    learnt_share: float = 0.1  # of the table's rows: what they refute is not asked of Spark
+    learnt_bytes: int = 256 << 20  # Arrow data of these rows, at most
     buckets: int = 64  # of each compared column, at most
     fold_share: float = 0.2  # distinct rows of a fold, as a share of the table's rows: more are not worth the way
     driver_bytes: int = 256 << 20  # encoded columns that may be brought to the driver (docs/spark.md)
+
+    def rows_to_learn(self, rows: int, row_bytes: int) -> int:
+        """How many rows of a table discovery takes evidence from, about.
+
+        >>> limits = SparkLimits()
+        >>> limits.rows_to_learn(100_000, 250), limits.rows_to_learn(2_000_000, 250), limits.rows_to_learn(10**9, 250)
+        (60000, 200000, 1073741)
+        """
+        return max(self.learnt_rows, min(int(self.learnt_share * rows), self.learnt_bytes // row_bytes))
 
 
 ROW_OVERHEAD = 16  # bytes of a row in Arrow beside its values: role, number, offsets
@@ -61,6 +74,9 @@ def limits_of(session: SparkSession) -> SparkLimits:
     known = {} if brought is None else {"driver_bytes": int(brought)}
     with suppress(Exception):  # a setting that is no number, a platform that hides its own
         known["task_bytes"] = task_bytes(settings, SparkTasks(session).slots)
+    with suppress(Exception):
+        if most := _bytes(settings(_RESULT_BYTES) or "0"):
+            known["learnt_bytes"] = min(SparkLimits().learnt_bytes, int(_RESULT_SHARE * most))
     return SparkLimits(**known)
 
 

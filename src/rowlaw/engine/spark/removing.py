@@ -31,11 +31,11 @@ class Partitioner(Protocol):
     def table(self) -> SparkTable: ...
     @property
     def limits(self) -> SparkLimits: ...
-    def roots(self, equal: Sequence[Sequence[str]]) -> dict[str | None, list[int]]:
-        """For each entry a column to partition by; None: there is none."""
+    def roots(self, equal: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
+        """For each entry columns to partition by; the empty one: there are none."""
 
-    def partitioned(self, root: str, columns: Sequence[str]) -> DataFrame:
-        """The rows where those with the same value in a column meet."""
+    def partitioned(self, root: tuple[str, ...], columns: Sequence[str]) -> DataFrame:
+        """The rows where those with the same values in some columns meet."""
 
     def collected(self, frame: DataFrame, description: str, stop: Stop) -> list[Any]:
         """The rows of a small frame."""
@@ -58,14 +58,10 @@ class Removing:
             [[self.names[c] for c in question.context] for question in questions]
         ).items():
             some = [numbered[place] for place in places]
-            whole = (
-                some
-                if root is not None
-                else [(first + i, order) for first, question in some for i, order in _orders(question)]
-            )
+            whole = some if root else [(first + i, order) for first, question in some for i, order in _orders(question)]
             for item, count in self._by_tasks(root, whole):
                 removed[item] += count
-            if root is None:
+            if not root:
                 for item, context, target in (
                     (first + i, q.context, t) for first, q in some for i, t in enumerate(q.targets)
                 ):
@@ -73,13 +69,13 @@ class Removing:
                         removed[item] = self._by_groups([self.names[c] for c in context], target)
         return [removed[first : first + len(question.targets)].tolist() for first, question in numbered]
 
-    def _by_tasks(self, root: str | None, questions: Sequence[tuple[int, Question]]) -> list[tuple[int, int]]:
+    def _by_tasks(self, root: tuple[str, ...], questions: Sequence[tuple[int, Question]]) -> list[tuple[int, int]]:
         """For each target of some questions, each with the number of its first target, what each task counted."""
         if not questions:
             return []
         used = sorted({c for _, question in questions for c in _columns(question)})
         names = tuple(self.names[c] for c in used)
-        sent = self.engine.partitioned(root, names) if root is not None else self._in_one_task(names)
+        sent = self.engine.partitioned(root, names) if root else self._in_one_task(names)
         task = RemoveTask(
             tuple((first, _renumbered(question, used)) for first, question in questions), names, self.engine.table.nulls
         )
