@@ -84,3 +84,35 @@ def test_a_column_that_must_be_equal_and_differ(quick_spark):
     assert findings.rows(["R"]).count() == 0
     assert findings.violations(0, "R").count() == 0
     opened.close()
+
+
+def test_a_large_group_in_which_a_column_must_be_equal_and_differ(quick_spark):
+    """Taken apart, such a rule asks twice that the column is equal."""
+    opened = engine_of(quick_spark, pa.table({"a": [1] * 8 + [2], "b": range(9)}), "unknown", TINY)
+    texts = ("not (s.a = t.a and s.a != t.a and s.b < t.b)", "not (s.a = t.a and s.b < t.b and s.b != t.b)")
+    assert [count.pairs for count in opened.check([parse(text) for text in texts]).counts] == [0, 28]
+    opened.close()
+
+
+LARGE = 2**53  # of this and the next whole number, doubles have one
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pa.array([float(LARGE), 0.5, 3.0] * 4),
+        pa.array([str(LARGE), "0.50000000000000000001", "3"] * 4).cast(pa.decimal128(38, 20)),
+    ],
+    ids=["float", "decimal"],
+)
+def test_numbers_of_two_types_in_large_groups(quick_spark, other):
+    """Doubles that they meet by are equal; the numbers are not."""
+    table = pa.table({"a": [LARGE + 1, LARGE, 3] * 4, "b": other, "c": [1, 1, 2, 2] * 3, "g": [1] * 12})
+    values = {name: table.column(name).to_pylist() for name in table.column_names}
+    rules = [parse(f"not (s.g = t.g and {text})") for text in ("s.a = t.b and s.c <= t.c", "s.b = t.a and s.c < t.c")]
+    opened = engine_of(quick_spark, table, "unknown", TINY)
+    expected = [list(naive.violations(rule, values, "unknown")) for rule in rules]
+    findings = opened.check(rules)
+    assert [count.pairs for count in findings.counts] == [len(pairs) for pairs in expected]
+    assert [count.rows for count in findings.counts] == [len({r for pair in pairs for r in pair}) for pairs in expected]
+    opened.close()

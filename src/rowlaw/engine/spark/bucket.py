@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from rowlaw.engine.spark import expressions
 from rowlaw.engine.spark.aggregate import true_of_row
-from rowlaw.engine.spark.roles import KEY, Scope, Within, hashed, may_be, meeting_value, spread, tasks_for
+from rowlaw.engine.spark.roles import KEY, Scope, Within, exact_values, hashed, may_be, meeting_value, spread, tasks_for
 from rowlaw.engine.spark.sample import Border
 from rowlaw.engine.spark.shape import Shape, operand
 from rowlaw.engine.spark.view import View
@@ -95,10 +95,14 @@ class Buckets:
         for _, row in self.sides:
             filters = self.shape.s_filters if row == "s" else self.shape.t_filters
             side = rows.where(may_be(table, rows, self.shape, row, self.scope) & true_of_row(table, rows, filters))
-            values = [meeting_value(table, side, p, row).alias(f"g{i}") for i, p in enumerate(self.shape.equal)]
             vector = [self.bucket(side, i, row).alias(f"b{i}") for i in range(len(self.shape.inequalities))]
-            histograms.append(side.groupBy(*values, *vector).count())
+            histograms.append(side.groupBy(*self.group(side, row, "g"), *vector).count())
         return histograms
+
+    def group(self, rows: DataFrame, row: str, prefix: str) -> list[SparkColumn]:
+        """What rows of one role have to agree on with rows of the other, exactly."""
+        values = [v for p in self.shape.equal for v in exact_values(self.view.table, rows, p, row)]
+        return [value.alias(f"{prefix}{i}") for i, value in enumerate(values)]
 
     def passes(self, rows: DataFrame, extra: Sequence[str] = ()) -> DataFrame:
         """Each row once for each inequality and role, where rows of one bucket meet."""
@@ -155,10 +159,10 @@ class Buckets:
     def _cells(self, histogram: DataFrame) -> dict[tuple[Any, ...], np.ndarray]:
         """For each group the rows of each bucket vector."""
         shape = tuple(len(b) + 2 for b in self.borders)
-        width = len(self.shape.equal)
         groups: dict[tuple[Any, ...], np.ndarray] = {}
         # by Arrow: collected timestamps would be local times, of which an hour comes twice when clocks are set back
         columns = [_in_utc(column).to_pylist() for column in histogram.toArrow().columns]
+        width = len(columns) - len(shape) - 1
         for row in zip(*columns, strict=True):
             cells = groups.setdefault(row[:width], np.zeros(shape, np.int64))
             cells[row[width:-1]] += row[-1]

@@ -15,7 +15,7 @@ from rowlaw.engine.spark.bucket import Buckets
 from rowlaw.engine.spark.groups import all_of
 from rowlaw.engine.spark.partition import counted_rows
 from rowlaw.engine.spark.plan import PAIRS, AnyPart, Counted, Job
-from rowlaw.engine.spark.roles import Scope, may_be, meeting_value
+from rowlaw.engine.spark.roles import Scope, may_be
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.table import ROW
 from rowlaw.engine.spark.view import View
@@ -99,7 +99,7 @@ def _cell_frame(
     ]
     if not listed:
         return None
-    values = [meeting_value(view.table, side, p, row).alias(f"v{i}") for i, p in enumerate(shape.equal)]
+    values = buckets.group(side, row, "v")
     vector = [buckets.bucket(side, i, row).alias(f"w{i}") for i in range(len(shape.inequalities))]
     mine = side.select(ROW, *values, *vector)
     types = dict(mine.dtypes)

@@ -10,6 +10,7 @@ import datetime as dt
 import math
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -132,13 +133,14 @@ def comparable_in_spark(p: Predicate, arrow_types: dict[str, pa.DataType]) -> bo
     holds."""
     left = arrow_types[p.left.name]
     if isinstance(p.right, Operand):
-        right = arrow_types[p.right.name]
-        if left.equals(right):
-            return True
-        return (pa.types.is_integer(left) and pa.types.is_integer(right)) or (
-            pa.types.is_floating(left) and pa.types.is_floating(right)
-        )
+        return alike_in_spark(left, arrow_types[p.right.name])
     return isinstance(p.right, Constant) and _literal_fits(p.right, left)
+
+
+def alike_in_spark(left: pa.DataType, right: pa.DataType) -> bool:
+    """Whether Spark compares plain values of two types exactly."""
+    families = (pa.types.is_integer, pa.types.is_floating)
+    return bool(left.equals(right)) or any(of(left) and of(right) for of in families)
 
 
 def _literal_fits(constant: Constant, arrow_type: pa.DataType) -> bool:
@@ -199,6 +201,18 @@ def order_key(column: Column, kind: TypeClass, arrow_type: pa.DataType) -> Colum
             return column.cast("string").cast("double")
         case _:
             return column.cast("double")
+
+
+def rounded_off(column: Column, key: Column) -> Column:
+    """How much a number is above its key, as an exact fraction. Spark has no numbers for that, so Python counts."""
+    from pyspark.sql import functions as f
+
+    def rest(value: Any, double: float | None) -> str | None:
+        if value is None or double is None:
+            return None
+        return "0" if value == double else str(Fraction(value) - Fraction(double))
+
+    return f.udf(rest, "string", useArrow=False)(column, key)
 
 
 def only_key_of(key: object, arrow_type: pa.DataType) -> bool:

@@ -57,13 +57,24 @@ def meeting_value(table: SparkTable, frame: DataFrame, p: Predicate, row: str) -
     """What one row brings to an equality: the same for both rows if they are equal, whatever the types of the two
     columns."""
     name = operand(p, row)
-    types = {table.arrow_types[table.own_name(operand(p, r))] for r in ("s", "t")}
-    kind = table.kinds[name]
-    return (
-        frame[name]
-        if len(types) == 1
-        else expressions.order_key(frame[name], kind, table.arrow_types[table.own_name(name)])
-    )
+    arrow_type, other = (table.arrow_types[table.own_name(operand(p, r))] for r in (row, "t" if row == "s" else "s"))
+    if expressions.alike_in_spark(arrow_type, other):
+        return frame[name]
+    if table.kinds[name] == "timestamp":
+        return expressions.micros(frame[name], arrow_type)
+    return expressions.order_key(frame[name], table.kinds[name], arrow_type)
+
+
+def exact_values(table: SparkTable, frame: DataFrame, p: Predicate, row: str) -> list[Column]:
+    """What one row brings to an equality, so that two rows bring the same only if they are equal.
+
+    Numbers of different types meet as doubles. What rounding left out comes beside them.
+    """
+    value, name = meeting_value(table, frame, p, row), operand(p, row)
+    types = [table.arrow_types[table.own_name(operand(p, r))] for r in ("s", "t")]
+    if table.kinds[name] != "number" or expressions.alike_in_spark(*types):
+        return [value]
+    return [value, expressions.rounded_off(frame[name], value)]
 
 
 @dataclass(frozen=True, slots=True)

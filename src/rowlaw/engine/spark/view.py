@@ -69,7 +69,8 @@ class View:
         for names in operands:
             heavy = self.sample.heavy(names, limit)
             if heavy.num_rows:
-                frame = frame_of(self.table.session, heavy.rename_columns(list(names)))
+                distinct = list(dict.fromkeys(names))  # a rule may say twice that a column is equal
+                frame = frame_of(self.table.session, heavy.rename_columns(distinct))
                 types = dict(self.table.plain.dtypes)
                 with job(self.table.session, "hash the keys of large groups"):
                     keys |= {r[0] for r in frame.select(hashed([frame[n].cast(types[n]) for n in names])).collect()}
