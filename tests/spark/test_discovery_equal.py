@@ -135,6 +135,34 @@ def test_counterexamples_are_pairs_of_the_table(quick_spark):
     engine.close()
 
 
+def test_partitions_by_two_columns_where_the_groups_of_each_are_too_large(quick_spark):
+    rows = np.arange(400)
+    table = pa.table({"a": rows % 2, "b": rows // 2 % 2, "c": rows // 4, "d": rows // 8 * (rows % 4)})
+    limits = SparkLimits(learnt_rows=60, task_bytes=6_000)  # some 125 rows
+    engine = on_spark(quick_spark, table, "unknown", limits)
+    a, b, c = (engine.table.names[name] for name in "abc")
+    assert engine.roots([[a, b], [a], [c, a]]) == {(c,): [2], (a, b): [0], (): [1]}
+    assert engine.asked_first([["a", "b"], ["a"], ["c", "a"]]) == [2]
+    assert engine.asked_first([["a"], []]) == [0, 1]
+    kinds = ("key", "fd", "od")
+    assert texts(run(engine, SpaceOptions(cross=False), kinds=kinds)) == texts(
+        run(in_this_process(table, "unknown"), SpaceOptions(cross=False), kinds=kinds)
+    )
+    engine.close()
+
+
+def test_estimated_counts_are_near_the_exact_ones(quick_spark):
+    table = people(5_000)
+    rules = [parse(text) for text in ("key (zip)", "fd (state) -> city", "not (s.salary < 20)")]
+    exact = in_this_process(table, "unknown").counts(rules)
+    whole = on_spark(quick_spark, table, "unknown", SparkLimits())
+    assert whole.estimated_counts(rules) == exact
+    sampled = on_spark(quick_spark, table, "unknown", SparkLimits(learnt_rows=2_000))
+    assert sampled.estimated_counts(rules) == pytest.approx(exact, rel=0.2)
+    for engine in (whole, sampled):
+        engine.close()
+
+
 def test_strategies_that_need_all_rows_are_refused(quick_spark):
     engine = on_spark(quick_spark, people(), "unknown", SparkLimits(learnt_rows=60))
     for strategy in ("pairs", "hydra", "levels"):

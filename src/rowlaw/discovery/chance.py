@@ -22,8 +22,7 @@ _SEEN = 25  # pairs of a sample that are enough to estimate from
 
 
 class Chance:
-    """How many pairs would break each rule by chance. Sampled pairs answer where they can, else the engine counts on
-    all rows."""
+    """How many pairs would break each rule by chance. Sampled pairs answer where they can, else the engine counts."""
 
     def __init__(self, engine: DiscoveryEngine, view: View, stop: Stop) -> None:
         self._engine, self._view, self._stop = engine, view, stop
@@ -58,7 +57,7 @@ class Chance:
         return shorter
 
     def _counts(self, denials: Sequence[Denial]) -> dict[Denial, float]:
-        """About how many ordered pairs break each rule: exactly, where the sample has too few to say."""
+        """About how many ordered pairs break each rule."""
         counts: dict[Denial, float] = {}
         rare = []
         for denial in dict.fromkeys(denials):
@@ -68,5 +67,5 @@ class Chance:
             if not self._whole and seen < _SEEN and sum(p.op.is_inequality for p in denial.predicates) <= 1:
                 rare.append(denial)
         if rare:
-            counts.update(zip(rare, map(float, self._engine.counts(rare, stop=self._stop)), strict=True))
+            counts.update(zip(rare, self._engine.estimated_counts(rare, self._stop), strict=True))
         return counts

@@ -197,6 +197,9 @@ class Exact:
                     asked.setdefault(context, []).append((goal, name))
             if not asked or self.deadline.passed:
                 return
+            first = self.engine.asked_first([[self.goals.names[c] for c in context] for context in asked])
+            contexts = list(asked)
+            asked = {contexts[i]: asked[contexts[i]] for i in first}
             questions = [Question(context, tuple(goal.target for goal, _ in about)) for context, about in asked.items()]
             self.candidates += sum(map(len, asked.values()))
             self.validations += len(questions)

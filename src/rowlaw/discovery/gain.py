@@ -56,7 +56,7 @@ class Prior:
         columns = [c for c in statistics.columns if c.name not in naming_only(statistics.row_id)]
         self._place = {c.name: i / max(1, len(columns) - 1) for i, c in enumerate(columns)}
         numbers = {c.name for c in columns if c.type == "number" and str(c.arrow_type).startswith(_FRACTIONS)}
-        self._varying = max(1, sum(c.distinct > 1 for c in columns))
+        self._varying = max(1, sum(engine.sample().column(c.name).distinct > 1 for c in columns))
         self._determined: dict[tuple[str, ...], set[str]] = {}
         for rule in rules:
             if isinstance(rule, FunctionalDependency) and rule.left:

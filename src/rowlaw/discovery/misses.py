@@ -14,6 +14,7 @@ from rowlaw.rules.model import Denial, Rule
 from rowlaw.stopping import Stop
 
 _NEAR_MISSES = 10
+_FAR_AWAY = 3  # of a table that no process holds
 _NEAR = 0.001  # share of pairs that break a near miss, at most
 _LOOKED_AT = 50  # rules, the best
 
@@ -43,6 +44,10 @@ def near_misses(
         shares = broken_shares(shorter, atoms, evidence)
         likely += [(share, d) for d, share in zip(shorter, shares, strict=True) if share < _NEAR and d.arity == 2]
     asked = [d for _, d in sorted(likely, key=lambda pair: (pair[0], str(pair[1])))[: 2 * _NEAR_MISSES]]
+    if not engine.sample_is_whole:  # counting each on all rows takes seconds
+        estimates = engine.estimated_counts(asked, stop)
+        likeliest = sorted((estimate, i) for i, estimate in enumerate(estimates) if estimate)[:_FAR_AWAY]
+        asked = [asked[i] for _, i in likeliest]
     counts = engine.counts(asked, stop=stop)
     broken = sorted(
         (count, str(d), d) for d, count in zip(asked, counts, strict=True) if count and count / pairs < _NEAR

@@ -203,7 +203,7 @@ class _Selection:
         """The heads in order of gain, those that chance explains after the others among the first ``count``."""
         rules = [self.rules[i] for i in heads]
         stop = self.deadline
-        columns = sum(c.distinct > 1 for c in self.engine.statistics.columns)
+        columns = sum(c.distinct > 1 for c in self.engine.sample().columns)
         atoms = atoms_for(self.engine, rules)
         inexact = frozenset(rule for rule in rules if rule in self.nearly or rule in self.inexact)
         errors = round(self.effort * min(ERRORS, ERRORS_PER_COLUMN * max(1, columns)))

@@ -117,10 +117,13 @@ class Validation:
             if not len(unproven):
                 break
             began = time.perf_counter()
-            broken = self._ask(unproven, phase)
-            self.answer_seconds = (time.perf_counter() - began) / len(unproven)
-            if not len(broken) or self.deadline.passed:
+            first = self.engine.asked_first([denial.equal_columns for denial in self.atoms.denials(unproven)])
+            broken = self._ask(unproven[first], phase)
+            self.answer_seconds = (time.perf_counter() - began) / len(first)
+            if self.deadline.passed or not (len(broken) or len(first) < len(unproven)):
                 break
+            if not len(broken):
+                continue
             learnt = EvidenceSet.merge([evidence_of_violations(self.atoms.slots, pairs) for pairs in broken])
             evidence = EvidenceSet.merge([evidence, learnt])
             self.search.refine(self.atoms.edges(learnt.signatures))

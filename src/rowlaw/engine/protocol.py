@@ -6,7 +6,7 @@ Below it nothing knows of commands or reports. Answers are bounded (counts, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, RuleCount, Sides, WorstRow
@@ -219,6 +219,16 @@ class DiscoveryEngine(Engine, Protocol):
     ) -> list[list[int]]:
         """For each target of each question the fewest rows without which it holds. No answers once it is time to
         stop."""
+
+    def asked_first(self, equal: Sequence[Collection[str]]) -> list[int]:
+        """Of some laws, each given by the columns that two rows which break it agree on, those to ask about first.
+
+        All of them, unless an answer takes a look at the whole table: then those that one look answers, since what
+        breaks them breaks others, too.
+        """
+
+    def estimated_counts(self, rules: Sequence[Rule], stop: Stop = NEVER) -> list[float]:
+        """About how many violations each rule has: exactly, where the sample has all rows. Raises ``Stopped``."""
 
     def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
         """Some pairs of rows that agree on a column, for each of the columns: such pairs say most about keys and

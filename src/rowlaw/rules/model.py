@@ -212,6 +212,11 @@ class Denial:
         """The predicates in the order in which they were written."""
         return self._shown or self.predicates
 
+    @property
+    def equal_columns(self) -> tuple[str, ...]:
+        """The columns on which any two rows agree that break the constraint."""
+        return tuple(p.left.name for p in self.predicates if p.same_column and p.op == Op.EQ)
+
     @staticmethod
     def written(predicates: Iterable[Predicate]) -> Denial:
         """A denial constraint that is shown with its predicates in the given order.

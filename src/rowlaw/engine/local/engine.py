@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -103,6 +103,12 @@ class LocalEngine(RowEngine):
         self, columns: Sequence[str], questions: Sequence[Question], stop: Stop | None = None
     ) -> list[list[int]]:
         return contexts.count(self, self.contexts(columns), questions, stop)
+
+    def asked_first(self, equal: Sequence[Collection[str]]) -> list[int]:
+        return list(range(len(equal)))
+
+    def estimated_counts(self, rules: Sequence[Rule], stop: Stop = NEVER) -> list[float]:
+        return [float(pairs) for pairs in self.counts(rules, stop=stop)]
 
     def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
         return neighbours(self.contexts(columns), stop)

@@ -7,7 +7,7 @@ where the count says that there are some.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -25,7 +25,7 @@ from rowlaw.engine.spark.looking import AskTask, LookTask, MeetTask, pair_schema
 from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.removing import Removing
 from rowlaw.engine.spark.roles import KEY, hashed
-from rowlaw.engine.spark.rows_to_learn import sampled_rows
+from rowlaw.engine.spark.rows_to_learn import SampledRows, sampled_rows
 from rowlaw.engine.spark.shape import Shape
 from rowlaw.engine.spark.single import single_rows
 from rowlaw.engine.spark.statistics import SparkStatistics
@@ -57,7 +57,7 @@ class SparkDiscoveryEngine(SparkEngine):
     rows."""
 
     seed: int = 0
-    _samples: list[MemoryRelation] = field(default_factory=list, init=False, repr=False)
+    _samples: list[SampledRows] = field(default_factory=list, init=False, repr=False)
     _light: dict[Root, bool] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -65,6 +65,10 @@ class SparkDiscoveryEngine(SparkEngine):
         return self.sample().rows == self.rows
 
     def sample(self) -> Relation:
+        return self._sampled.relation
+
+    @property
+    def _sampled(self) -> SampledRows:
         if not self._samples:
             row_bytes = ROW_OVERHEAD + sum(VALUE_BYTES[kind] for kind in self.table.types.values())
             limit = self.limits.rows_to_learn(self.rows, row_bytes)
@@ -101,6 +105,22 @@ class SparkDiscoveryEngine(SparkEngine):
 
     def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:  # noqa: ARG002 - work on the sample is done here
         return DriverThreads()
+
+    def asked_first(self, equal: Sequence[Collection[str]]) -> list[int]:
+        return next(iter(self.roots([[self.table.names[name] for name in columns] for columns in equal]).values()), [])
+
+    def estimated_counts(self, rules: Sequence[Rule], stop: Stop = NEVER) -> list[float]:
+        counts = self._on_uniform.counts(rules, stop=stop)
+        scale = self.rows / max(1, self._on_uniform.rows)
+        arities = [max(denial.arity for denial in rule.denials) for rule in rules]
+        return [count * scale**arity for count, arity in zip(counts, arities, strict=True)]
+
+    @cached_property
+    def _on_uniform(self) -> LocalEngine:
+        """The uniform part of the sample."""
+        relation = self._sampled.relation
+        rows = np.ascontiguousarray(relation.matrix[:, self._sampled.uniform])
+        return LocalEngine(relation.recoded(rows), self.nulls, workers=DriverThreads())
 
     def neighbours(self, columns: Sequence[str], stop: Stop = NEVER) -> Pairs:
         return self.on_sample.neighbours(columns, stop)
@@ -214,7 +234,7 @@ class SparkDiscoveryEngine(SparkEngine):
     def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Pairs that violate each item, none only if it holds."""
         pairs: dict[int, Pairs] = {}
-        roots = self.roots([_equal_columns(item.denial) for item in items])
+        roots = self.roots([item.denial.equal_columns for item in items])
         for done, (root, places) in enumerate(roots.items()):
             jobs(done, len(roots))
             some = [items[place] for place in places]
@@ -315,10 +335,6 @@ class SparkDiscoveryEngine(SparkEngine):
 
 def _titled(phase: str, root: Root) -> str:
     return f"{phase} by {', '.join(root)}"
-
-
-def _equal_columns(denial: Denial) -> list[str]:
-    return [p.left.name for p in denial.predicates if p.same_column and p.op == Op.EQ]
 
 
 def _as_items(first: int, question: Question, names: Sequence[str]) -> list[Item]:

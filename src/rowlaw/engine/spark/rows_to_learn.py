@@ -8,30 +8,42 @@ rows for the same seed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import pyarrow as pa
 
 from rowlaw.engine.spark.table import SparkTable
 from rowlaw.relation.memory import MemoryRelation
 
+_UNIFORM = "is uniform"
 _MARGIN = 1.2  # a sample by share has a random size
 _UNIFORM_SHARE = 0.5  # of the sampled rows; the others are groups
 
 
-def sampled_rows(table: SparkTable, limit: int, seed: int = 0) -> MemoryRelation:
+@dataclass(frozen=True)
+class SampledRows:
+    """The sampled rows, and the positions of those that are a uniform sample (dtype int32)."""
+
+    relation: MemoryRelation
+    uniform: np.ndarray
+
+
+def sampled_rows(table: SparkTable, limit: int, seed: int = 0) -> SampledRows:
     """Encode up to about ``limit`` rows of a table, under its own column names; all of them if there are no more."""
     from pyspark.sql import functions as f
 
     names = [name for name in table.schema.names if name in table.types]
     rows = table.plain.select(*(table.names[name] for name in names))
+    share = 1.0 if table.rows <= limit else _UNIFORM_SHARE * limit / table.rows
+    rows = rows.withColumn(_UNIFORM, f.rand(seed) < share)
     if table.rows > limit:
-        chosen = f.rand(seed) < _UNIFORM_SHARE * limit / table.rows
+        chosen = f.col(_UNIFORM)
         groups = max(1, int(table.rows * len(names) / ((1 - _UNIFORM_SHARE) * limit)))
         for i, name in enumerate(names):
             # about one value in so many: rows of columns with few values are in the uniform part
             chosen = chosen | (f.pmod(f.xxhash64(rows[table.names[name]], f.lit(seed + i)), f.lit(groups)) == 0)
         rows = rows.where(chosen).limit(int(_MARGIN * limit))
-    return MemoryRelation.of(_whole(rows.toArrow()).rename_columns(names), table.row_id)
-
-
-def _whole(found: pa.Table) -> pa.Table:
-    return found.combine_chunks()
+    held: pa.Table = rows.toArrow().combine_chunks()
+    relation = MemoryRelation.of(held.drop_columns(_UNIFORM).rename_columns(names), table.row_id)
+    return SampledRows(relation, np.flatnonzero(held.column(_UNIFORM).to_numpy()).astype(np.int32))
