@@ -25,7 +25,7 @@ from benchmarks.targets.discover_dc import digest
 from benchmarks.targets.scale import DRIVER_MIB, SETTINGS, WORKER_MIB
 from benchmarks.targets.spark import session
 
-TABLE = "tax with errors"
+TABLE = "tax"
 LOCAL_ROWS, CLUSTER_ROWS = 1_000_000, 50_000_000
 WARM_ROWS = 20_000
 LOCAL_BAR = 4.0

@@ -197,10 +197,10 @@ class Exact:
                     asked.setdefault(context, []).append((goal, name))
             if not asked or self.deadline.passed:
                 return
-            first = self.engine.asked_first([[self.goals.names[c] for c in context] for context in asked])
-            contexts = list(asked)
-            asked = {contexts[i]: asked[contexts[i]] for i in first}
             questions = [Question(context, tuple(goal.target for goal, _ in about)) for context, about in asked.items()]
+            first = self.engine.asked_first([question.denials(self.goals.names) for question in questions])
+            contexts = list(asked)
+            asked, questions = {contexts[i]: asked[contexts[i]] for i in first}, [questions[i] for i in first]
             self.candidates += sum(map(len, asked.values()))
             self.validations += len(questions)
             learnt = []

@@ -8,7 +8,7 @@ are evidence already. Estimates say which one is quicker for a column, and how l
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,11 +18,13 @@ import numpy as np
 from rowlaw.deadline import Deadline
 from rowlaw.discovery.approximate import ASKED_AT_ONCE
 from rowlaw.discovery.atoms import Atoms
+from rowlaw.discovery.covers import Columns, Cover, worth_covering
 from rowlaw.discovery.shared import searched
 from rowlaw.engine.protocol import DiscoveryEngine
+from rowlaw.evidence.agreeing import AgreeingEvidence
 from rowlaw.evidence.evidence import EvidenceSet
 from rowlaw.evidence.slots import Slots
-from rowlaw.evidence.tiles import Folded, agreeing_pairs, evidence_of_violations
+from rowlaw.evidence.tiles import Folded, evidence_of_violations
 from rowlaw.progress import Phase
 from rowlaw.relation.pairs import Pairs
 from rowlaw.rules.model import Column, Op
@@ -34,7 +36,6 @@ from rowlaw.stopping import Stopped
 
 _PAIRS_PER_SECOND = 3e8  # compared per core, at twelve slots (adult, airport: make bench T=discover-dc)
 COUNTEREXAMPLES = 20  # pairs asked for per broken rule and round
-COVER_SECONDS = 0.3  # a search refined by the evidence of a column, beside comparing its pairs
 # times that proving all rules once takes: what takes the place of broken ones is searched for and proven as well
 _ROUNDS = 2
 _PORTION_SECONDS = 2.0  # of asking about rules at once, where time is limited
@@ -91,8 +92,9 @@ class Validation:
     answer_seconds: float = 0.0  # an answer of the engine about one rule; 0: not known yet
     rounds: int = 0
     _proven: set[bytes] = field(default_factory=set)
-    # by column, the atoms of its equality, once all pairs that agree on it are evidence
-    _covered: dict[str, np.ndarray] = field(default_factory=dict)
+    # by list of columns, the atoms of their equalities, once all pairs that agree on all of them are evidence
+    _covered: dict[Columns, np.ndarray] = field(default_factory=dict)
+    _covering: bool = True  # whether the evidence of covers is not too much to bring here
 
     @property
     def atoms(self) -> Atoms:
@@ -105,10 +107,10 @@ class Validation:
     def run(self, evidence: EvidenceSet, phase: Phase) -> tuple[np.ndarray, EvidenceSet]:
         """Validate until nothing breaks, or until the deadline: the sets that are proven, and ``evidence`` with that of
         all counterexamples."""
+        self.answer_seconds = self.answer_seconds or self.engine.answer_seconds
         while not self.deadline.passed:
             self.rounds += 1
-            if self.engine.sample_is_whole:
-                self._cover(phase)
+            self._cover(phase)
             if self.deadline.passed:  # the pairs of the covered columns may not be in the sets yet
                 break
             sets = self.search.proposed
@@ -117,9 +119,10 @@ class Validation:
             if not len(unproven):
                 break
             began = time.perf_counter()
-            first = self.engine.asked_first([denial.equal_columns for denial in self.atoms.denials(unproven)])
+            first = self.engine.asked_first([(denial,) for denial in self.atoms.denials(unproven)])
             broken = self._ask(unproven[first], phase)
-            self.answer_seconds = (time.perf_counter() - began) / len(first)
+            if self.engine.sample_is_whole:
+                self.answer_seconds = (time.perf_counter() - began) / len(first)
             if self.deadline.passed or not (len(broken) or len(first) < len(unproven)):
                 break
             if not len(broken):
@@ -134,9 +137,9 @@ class Validation:
         """Estimate how long proving all rules takes, some by covering columns, the others by asking. Asks the engine
         about a few rules to find out how long an answer takes."""
         sets = self.search.proposed
-        columns = self._worth_covering(sets)
-        asked = ~_has_any(sets, [self._agreeing[column][1] for column in columns])
-        once = sum(COVER_SECONDS + self._agreeing[column][0] for column in columns)
+        covers = self._worth_covering(sets)
+        asked = ~_has_any(sets, [self._equality(cover.columns) for cover in covers])
+        once = sum(cover.seconds for cover in covers)
         return _ROUNDS * (once + float(np.count_nonzero(asked)) * self.answer_seconds)
 
     def try_answers(self) -> None:
@@ -154,46 +157,49 @@ class Validation:
         return sets[[s.tobytes() not in self._proven for s in sets]]
 
     def _cover(self, phase: Phase) -> None:
-        """Take in all pairs that agree on a column, for columns where that is quicker than asking about every unproven
-        rule with that equality.
-
-        A pair that breaks a rule with ``s.A = t.A`` agrees on A. So once all such pairs are evidence, every such rule
-        that the search still proposes is proven.
-        """
-        learnt = []
+        """Take in all pairs that agree on some columns, where that is quicker than asking about every unproven rule
+        with these equalities (see :mod:`rowlaw.discovery.covers`)."""
+        covers = self._worth_covering(self._unproven())
+        if not covers:
+            return
         with suppress(Stopped):  # the caller looks at the deadline, and trusts in nothing that was covered
-            for column in self._worth_covering(self._unproven()):
-                self.deadline.check()
-                seconds, self._covered[column] = self._agreeing[column]
-                phase.update(phase.done, note=f"pairs that agree on {column}")
-                workers = self.engine.workers_for(seconds)
-                learnt.append(agreeing_pairs(self.atoms.slots, column, self.folded, workers, stop=self.deadline))
-            if learnt:
+            lists = [cover.columns for cover in covers]
+            phase.update(phase.done, note=f"pairs that agree on {' or '.join(map(', '.join, lists[:2]))}")
+            slots = self.atoms.slots
+            work = AgreeingEvidence(slots.slots, slots.nulls, (slots, self.folded))
+            learnt = self.engine.in_groups(lists, work, sum(cover.seconds for cover in covers), self.deadline)
+            self._covering = learnt is not None
+            if learnt is not None:
+                self._covered |= {columns: self._equality(columns) for columns in lists}
                 self.search.refine(finished(lambda: distinct(self.atoms.edges(np.concatenate(learnt))), self.deadline))
 
-    def _worth_covering(self, sets: np.ndarray) -> list[str]:
-        """Further columns whose pairs are compared more quickly than rules are asked about that only they cover."""
-        worthwhile: list[str] = []
+    def _worth_covering(self, sets: np.ndarray) -> list[Cover]:
+        """Further lists of columns whose pairs are compared more quickly than rules are asked about that they prove."""
+        if not self._covering:
+            return []
         left = sets[~_has_any(sets, self._covered.values())]
-        for column, (seconds, atoms) in self._agreeing.items():
-            having = _has_any(left, [atoms])
-            asking = np.count_nonzero(having) * self.answer_seconds
-            if column not in self._covered and COVER_SECONDS + seconds < asking:
-                worthwhile.append(column)
-                left = left[~having]
-        return worthwhile
+        having = {name: _has_any(left, [self._equality((name,))]) for name in self._equalities}
+        equal = [frozenset(name for name, has in having.items() if has[i]) for i in range(len(left))]
+        return worth_covering(
+            [columns for columns in equal if columns],
+            self.answer_seconds,
+            lambda columns: pair_seconds(self.atoms.slots, self.engine.agreeing_pairs(columns)),
+            self.engine.rows,
+        )
+
+    def _equality(self, columns: Columns) -> np.ndarray:
+        """The atoms of some columns' equalities, as words."""
+        return self.atoms.pack([[v for name in columns for v in self._equalities[name]]])[0]
 
     @cached_property
-    def _agreeing(self) -> Mapping[str, tuple[float, np.ndarray]]:
-        """For each column, quickest first, about how long comparing all pairs that agree on it takes, and the atoms of
-        its equality."""
-        atoms, by_column = self.atoms, {}
+    def _equalities(self) -> dict[str, list[int]]:
+        """For each column that may have to be equal, the atoms that say so together."""
+        atoms, equalities = self.atoms, dict[str, list[int]]()
         for i, slot in enumerate(atoms.slots.slots):
             if isinstance(slot.right, Column) and slot.left.name == slot.right.name:
                 equal = [int(v) for v in np.flatnonzero(atoms.slot == i) if atoms.predicates[v].op & Op.EQ]
-                pairs = self.engine.statistics.agreeing_pairs(slot.left.name)
-                by_column[slot.left.name] = (pair_seconds(atoms.slots, pairs), atoms.pack([equal])[0])
-        return dict(sorted(by_column.items(), key=lambda item: item[1][0]))
+                equalities[slot.left.name] = equal
+        return equalities
 
     def _ask(self, sets: np.ndarray, phase: Phase) -> list[Pairs]:
         """Pairs that break rules not proven yet; rules that none breaks are proven."""

@@ -6,7 +6,7 @@ Below it nothing knows of commands or reports. Answers are bounded (counts, the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Removal, RuleCount, Sides, WorstRow
@@ -14,17 +14,30 @@ from rowlaw.engine.choose import Choice
 from rowlaw.engine.plans import RulePlan
 from rowlaw.engine.questions import Question
 from rowlaw.errors import RowlawError
-from rowlaw.rules.model import FunctionalDependency, Nulls, Rule, TypeClass
+from rowlaw.rules.model import Denial, FunctionalDependency, Nulls, Rule, TypeClass
 from rowlaw.spark.jobs import Done, Workers
 from rowlaw.stopping import NEVER, Stop
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from rowlaw.relation import Relation
     from rowlaw.relation.known import KnownRows
     from rowlaw.relation.pairs import Pairs
+
+
+class GroupWork(Protocol):
+    """Work on all rows that agree on the columns of some lists, in a relation that has them. It can be pickled, and gives
+    an array: dtype uint64, shape (any, ``words``)."""
+
+    @property
+    def words(self) -> int: ...
+
+    def __call__(
+        self, relation: Relation, lists: Sequence[Sequence[str]], workers: Workers, stop: Stop = NEVER
+    ) -> np.ndarray: ...
 
 
 class ColumnFacts(Protocol):
@@ -68,9 +81,6 @@ class Statistics(Protocol):
 
     def frequent_values(self, name: str, share: float) -> list[Any]:
         """The values that at least this share of the rows have."""
-
-    def agreeing_pairs(self, name: str) -> float:
-        """About how many unordered pairs of rows agree on a column."""
 
 
 class Findings(Protocol):
@@ -220,12 +230,27 @@ class DiscoveryEngine(Engine, Protocol):
         """For each target of each question the fewest rows without which it holds. No answers once it is time to
         stop."""
 
-    def asked_first(self, equal: Sequence[Collection[str]]) -> list[int]:
-        """Of some laws, each given by the columns that two rows which break it agree on, those to ask about first.
+    def asked_first(self, laws: Sequence[Sequence[Denial | None]]) -> list[int]:
+        """Of some laws, each given by what it denies (`Question.denials`), those to ask about first.
 
         All of them, unless an answer takes a look at the whole table: then those that one look answers, since what
         breaks them breaks others, too.
         """
+
+    def agreeing_pairs(self, columns: Sequence[str]) -> float:
+        """About how many unordered pairs of rows agree on all of some columns; infinite if :meth:`in_groups` cannot
+        bring them together."""
+
+    def in_groups(
+        self, lists: Sequence[Sequence[str]], work: GroupWork, seconds: float, stop: Stop = NEVER
+    ) -> list[np.ndarray] | None:
+        """Do some work on the rows that agree on all columns of one of several lists, and return what it gives for each
+        part of the table; no such rows are in different parts. None if that is too much to bring here. ``seconds``:
+        about how long it takes. Raises ``Stopped``."""
+
+    @property
+    def answer_seconds(self) -> float:
+        """About how long the answer about a rule takes, beside others; 0 if it is best found out by asking."""
 
     def estimated_counts(self, rules: Sequence[Rule], stop: Stop = NEVER) -> list[float]:
         """About how many violations each rule has: exactly, where the sample has all rows. Raises ``Stopped``."""

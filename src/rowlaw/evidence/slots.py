@@ -91,7 +91,7 @@ class Slots:
     @property
     def words(self) -> int:
         """Words of a signature."""
-        return max(1, (len(self.slots) + SLOTS - 1) // SLOTS)
+        return words_of(len(self.slots))
 
     @property
     def unknown(self) -> bool:
@@ -167,6 +167,11 @@ class Slots:
         slot = np.arange(len(self.slots))
         shifts = (CODE_BITS * (slot % SLOTS)).astype(np.uint64)
         return (signatures[:, slot // SLOTS] >> shifts & np.uint64(CODE_MASK)).astype(np.uint8)
+
+
+def words_of(slots: int) -> int:
+    """Return how many words a signature of so many slots has."""
+    return max(1, (slots + SLOTS - 1) // SLOTS)
 
 
 class _Columns:

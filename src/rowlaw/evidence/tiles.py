@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,22 +9,18 @@ from typing import Any
 import numpy as np
 
 from rowlaw.evidence.evidence import EvidenceSet
-from rowlaw.evidence.packed import Packed
 from rowlaw.evidence.slots import Slots
 from rowlaw.kernels import evidence as kernels
-from rowlaw.kernels import sample as sampling
-from rowlaw.kernels.signatures import entries, new_table, signatures_of
-from rowlaw.relation.groups import KEY_BITS, Side, Sorted, span
+from rowlaw.kernels.signatures import signatures_of
+from rowlaw.relation.groups import Side, Sorted
 from rowlaw.relation.pairs import Pairs, random_pairs
 from rowlaw.spark.jobs import DriverThreads, Workers, finished
 from rowlaw.stopping import NEVER, Stop
 
 _TILE = 1024  # rows: the lanes of a tile stay in the first-level cache
-_AGREEING_TILE = 256  # rows, where only equal values are wanted: longer tiles compare more that is not
-_TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
-_WALKED = 8  # pairs that tiles compare while one is walked to
+TASKS_PER_WORKER = 2  # tasks cost the same, and each finds most signatures anew
 _RANDOM_PAIRS = 20_000  # pairs that stand for all of a large table, for ranking
-_TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
+TASK_TILES = 8  # tile pairs that are worth a task: about 10 ms of work
 QUICK_ROWS = 8 * _TILE  # compared within about 0.1 s: not worth a thread that can be left behind
 
 
@@ -58,7 +53,7 @@ def all_pairs(
     folded = finished(lambda: work.folded, stop, quick=quick)
     a, b = np.triu_indices(-(-len(folded.rows) // tile))
     tile_pairs = np.stack((a, b), axis=1).astype(np.int64)
-    parts = max(1, min(len(tile_pairs) // _TASK_TILES, _TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
+    parts = max(1, min(len(tile_pairs) // TASK_TILES, TASKS_PER_WORKER * workers.slots)) if workers.slots > 1 else 1
     # neighbours are alike in cost: deal them out
     tasks = [tile_pairs[i::parts] for i in range(parts)] if len(tile_pairs) else []
     tallies = workers.map(work, tasks, f"evidence of {len(folded.rows):,} rows", stop=NEVER if quick else stop)
@@ -74,73 +69,6 @@ def all_pairs(
         return EvidenceSet.of(np.concatenate(signatures), np.concatenate(counts))
 
     return finished(merged, stop, quick=quick)
-
-
-def agreeing_pairs(
-    slots: Slots,
-    column: str,
-    folded: Folded | None = None,
-    workers: Workers | None = None,
-    tile: int = _AGREEING_TILE,
-    stop: Stop = NEVER,
-) -> np.ndarray:
-    """Return the distinct signatures of all ordered pairs of different rows that agree on a column, and maybe of some
-    that do not.
-
-    Rows are laid out by the column. Small groups are walked pair by pair; otherwise tiles are compared with themselves
-    and with those after them that share a value, so that every pair of equal values is in one of the pairs of tiles.
-    Either way the time is about the sum of the squares of the groups' sizes. ``folded`` are the distinct rows, where
-    the caller has them already. Raises ``Stopped`` soon after ``stop`` is requested.
-    """
-    workers = workers or DriverThreads()
-    folded = finished(lambda: _laid_out(slots, folded or fold(slots), column), stop)
-    codes = slots.relation.codes(column)[folded.rows]
-    starts = np.concatenate((np.flatnonzero(np.diff(codes, prepend=-2)), [len(codes)]))
-    sizes = np.diff(starts)
-    pairs = int(sizes @ (sizes - 1)) // 2
-    work: Callable[[np.ndarray], tuple[np.ndarray, Any]]
-    if pairs * _WALKED < len(codes) * tile / 2 + pairs:
-        work = Walked(slots, folded.rows, np.repeat(starts[1:], sizes).astype(np.int32), stop)
-        distances = np.arange(1, sizes.max(initial=1))
-        tasks = [distances[i :: workers.slots] for i in range(workers.slots)]
-    else:
-        work = Tiles(slots, None, None, tile, kernels.DIRECT, folded, stop)
-        tile_pairs = _sharing(codes, tile)
-        parts = max(1, min(len(tile_pairs) // _TASK_TILES, _TASKS_PER_WORKER * workers.slots))
-        tasks = [tile_pairs[i::parts] for i in range(parts)]
-    tallies = workers.map(work, tasks, f"evidence of rows that agree on {column}", stop=stop)
-    stop.check()  # kernels end without an error when they are told to
-
-    def merged() -> np.ndarray:
-        again = folded.rows[folded.weights > 1]
-        signatures = [evidence_of_pairs(slots, again, again)]
-        for one_way, _ in tallies:
-            signatures += [one_way, slots.reverse(one_way)]
-        return EvidenceSet.of(every := np.concatenate(signatures), np.ones(len(every), np.int64)).signatures
-
-    return finished(merged, stop)
-
-
-def _laid_out(slots: Slots, folded: Folded, column: str) -> Folded:
-    """Return distinct rows by a column and, as far as one key goes, by the columns of fewest values: tiles then have
-    few values."""
-    by = slots.relation.codes(column)
-    columns = [Sorted(by, int(by.max(initial=-1)) + 2)]
-    for more in sorted((Sorted(c, int(c.max(initial=-1)) + 2) for c in slots.columns), key=lambda c: c.width):
-        if span(1, [*columns, more]).bit_length() <= KEY_BITS:
-            columns.append(more)
-    order = Side.whole(folded.rows).sorted_by(columns)[1]
-    return Folded(folded.rows[order], folded.weights[order])
-
-
-def _sharing(codes: np.ndarray, tile: int) -> np.ndarray:
-    """Return the pairs of tiles that share a value, where rows are laid out by their codes."""
-    begins = np.arange(0, len(codes), tile)
-    low, high = codes[begins], codes[np.minimum(begins + tile, len(codes)) - 1]
-    number = np.maximum(np.searchsorted(low, high, side="right") - np.arange(len(begins)), 1)
-    first = np.repeat(np.arange(len(begins)), number)
-    second = first + np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
-    return np.stack((first, second), axis=1).astype(np.int64)
 
 
 def fold(slots: Slots, some: np.ndarray | None = None, multiplicity: np.ndarray | None = None) -> Folded:
@@ -208,29 +136,6 @@ def _brought(slots: Slots, s_rows: np.ndarray, t_rows: np.ndarray) -> tuple[np.n
     for i, codes in enumerate(slots.columns):
         columns[i], columns[number + i] = codes[s_rows], codes[t_rows]
     return columns, slots.left, slots.right + number
-
-
-@dataclass(frozen=True, eq=False)
-class Walked:
-    """The work of a task: the signatures of the pairs of rows that stand at given distances in one group."""
-
-    slots: Slots
-    rows: np.ndarray
-    ends: np.ndarray  # for each place, where its group ends
-    stop: Stop = NEVER
-
-    def __call__(self, distances: np.ndarray) -> tuple[np.ndarray, None]:
-        packed = Packed.of(self.slots, self.rows)
-        table, used = new_table(1 << 12, packed.words), 0
-        places = np.arange(len(self.rows), dtype=np.int32)
-        left = places
-        for d in distances.tolist():
-            self.stop.check()
-            left = left[self.ends[left] > left + d]
-            table, used, _, _ = sampling.count_pairs(
-                packed.matrix, packed.right, packed.masks, left, left + np.int32(d), table, used
-            )
-        return packed.signatures(entries(table, used)[0]), None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from rowlaw.engine.answers import EVERY_PAIR, ColumnProfile, Side, Sides
 from rowlaw.engine.choose import ASKED_FOR_LOCAL, Choice
 from rowlaw.engine.local import contexts
+from rowlaw.engine.local.agreeing import AgreeingPairs
 from rowlaw.engine.local.contexts import Contexts
 from rowlaw.engine.local.findings import LocalFindings
 from rowlaw.engine.local.neighbours import neighbours
@@ -19,12 +20,13 @@ from rowlaw.engine.local.profile import column_profile
 from rowlaw.engine.local.rows import Part, RowEngine
 from rowlaw.engine.local.statistics import RelationStatistics
 from rowlaw.engine.local.tasks import ALL
+from rowlaw.engine.protocol import GroupWork
 from rowlaw.engine.questions import Question
 from rowlaw.errors import RowlawError
 from rowlaw.relation.known import KnownRows
 from rowlaw.relation.pairs import Pairs
 from rowlaw.relation.relation import Relation
-from rowlaw.rules.model import Rule, TypeClass
+from rowlaw.rules.model import Denial, Rule, TypeClass
 from rowlaw.spark.jobs import Done
 from rowlaw.stopping import NEVER, Stop
 
@@ -104,8 +106,24 @@ class LocalEngine(RowEngine):
     ) -> list[list[int]]:
         return contexts.count(self, self.contexts(columns), questions, stop)
 
-    def asked_first(self, equal: Sequence[Collection[str]]) -> list[int]:
-        return list(range(len(equal)))
+    def asked_first(self, laws: Sequence[Sequence[Denial | None]]) -> list[int]:
+        return list(range(len(laws)))
+
+    def agreeing_pairs(self, columns: Sequence[str]) -> float:
+        return self._agreeing.of(columns, self.rows)
+
+    @cached_property
+    def _agreeing(self) -> AgreeingPairs:
+        return AgreeingPairs(self.relation, self.nulls)
+
+    def in_groups(
+        self, lists: Sequence[Sequence[str]], work: GroupWork, seconds: float, stop: Stop = NEVER
+    ) -> list[np.ndarray]:
+        return [work(self.relation, lists, self.workers_for(seconds), stop)]
+
+    @property
+    def answer_seconds(self) -> float:
+        return 0.0
 
     def estimated_counts(self, rules: Sequence[Rule], stop: Stop = NEVER) -> list[float]:
         return [float(pairs) for pairs in self.counts(rules, stop=stop)]

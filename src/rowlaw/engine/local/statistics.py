@@ -67,10 +67,6 @@ class RelationStatistics:
         often = np.flatnonzero((counts >= share * self.rows) & (counts > 0))
         return self._dictionary(name).take(pa.array(often)).to_pylist()  # type: ignore[no-any-return]
 
-    def agreeing_pairs(self, name: str) -> float:
-        sizes = np.bincount(self.relation.codes(name) + 1).astype(np.float64)
-        return float(sizes @ sizes) / 2
-
     @cached_property
     def _dictionaries(self) -> dict[str, pa.Array]:
         return {}

@@ -14,3 +14,5 @@ SEND_ROW = 1.1e-6  # to partition a row and hand it to Python: 5 million rows of
 COUNT_ROW = 2.0e-7  # to encode a row in a Python task and count its violations
 FOLDED_ROW = 5.0e-6  # to count the violations of a distinct row with a weight: some hundred visits
 LIST_PAIR = 2.0e-7  # to list a violation in a Python task and hand it to Spark
+LOOK_ROW = 1.7e-6  # to partition a row of fifteen columns and hand it to Python: 10 million rows in 17 s
+LOOK_RULE_ROW = 1.1e-8  # to look in a row for what breaks one more rule: 3,600 rules and a million rows in 42 s

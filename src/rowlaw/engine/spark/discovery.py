@@ -7,7 +7,8 @@ where the count says that there are some.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -16,12 +17,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from rowlaw.engine.local.agreeing import AgreeingPairs
 from rowlaw.engine.local.engine import LocalEngine
-from rowlaw.engine.questions import Question, Target
+from rowlaw.engine.protocol import GroupWork
+from rowlaw.engine.questions import Question
+from rowlaw.engine.spark import costs
+from rowlaw.engine.spark.aggregate import simple
 from rowlaw.engine.spark.engine import SparkEngine
+from rowlaw.engine.spark.fold import folds
+from rowlaw.engine.spark.groups import AggregatePlan
 from rowlaw.engine.spark.involved import rows_involved
 from rowlaw.engine.spark.limits import ROW_OVERHEAD, VALUE_BYTES
-from rowlaw.engine.spark.looking import AskTask, LookTask, MeetTask, pair_schema
+from rowlaw.engine.spark.looking import AskTask, GroupTask, LookTask, MeetTask, pair_schema, word_names
 from rowlaw.engine.spark.planning import parts_of
 from rowlaw.engine.spark.removing import Removing
 from rowlaw.engine.spark.roles import KEY, hashed
@@ -38,7 +45,7 @@ from rowlaw.relation.known import ENOUGH, KnownRows
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.relation.pairs import Pairs
 from rowlaw.relation.relation import Relation
-from rowlaw.rules.model import Column, Denial, Op, Predicate, Rule, between_rows
+from rowlaw.rules.model import Column, Denial, Predicate, Rule
 from rowlaw.spark.jobs import DriverThreads, Workers, described, failure
 from rowlaw.stopping import NEVER, Stop, Stopped
 
@@ -106,8 +113,50 @@ class SparkDiscoveryEngine(SparkEngine):
     def workers_for(self, seconds: float, *, on_rows: bool = True) -> Workers:  # noqa: ARG002 - work on the sample is done here
         return DriverThreads()
 
-    def asked_first(self, equal: Sequence[Collection[str]]) -> list[int]:
-        return next(iter(self.roots([[self.table.names[name] for name in columns] for columns in equal]).values()), [])
+    def asked_first(self, laws: Sequence[Sequence[Denial | None]]) -> list[int]:
+        denied = [[self.table.safe(denial) for denial in law if denial is not None] for law in laws]
+        for root, places in self.roots([_agreed(law) for law in denied]).items():
+            if root and not self._counted_sooner([denial for place in places for denial in denied[place]]):
+                return places
+        return list(range(len(laws)))
+
+    def agreeing_pairs(self, columns: Sequence[str]) -> float:
+        unreachable = () in self.roots([[self.table.names[name] for name in columns]])
+        return math.inf if unreachable else self._agreeing.of(columns, self.rows)
+
+    @cached_property
+    def _agreeing(self) -> AgreeingPairs:
+        return AgreeingPairs(self._sampled.relation, self.nulls, self._sampled.uniform)
+
+    def in_groups(
+        self,
+        lists: Sequence[Sequence[str]],
+        work: GroupWork,
+        seconds: float,  # noqa: ARG002 - Spark has it done where the rows are
+        stop: Stop = NEVER,
+    ) -> list[np.ndarray] | None:
+        own = tuple(self.table.own_name(safe) for safe in self._columns)
+        parts = []
+        rooted = self.roots([[self.table.names[name] for name in columns] for columns in lists])
+        try:
+            for done, (root, places) in enumerate(rooted.items()):
+                jobs(done, len(rooted))
+                task = GroupTask(work, tuple(tuple(lists[place]) for place in places), self._columns, own, self.nulls)
+                words = work.words
+                sent = self.partitioned(root, self._columns)
+                lines = sent.mapInArrow(task, ", ".join(f"{name} bigint" for name in word_names(words))).distinct()
+                limit = self.limits.learnt_bytes // (8 * words)
+                listed = self._brought(lines.limit(limit + 1), _titled("compare rows that agree on", root), stop)
+                if listed.num_rows > limit:
+                    return None
+                parts.append(np.stack([column.to_numpy() for column in listed.columns], axis=1).view(np.uint64))
+        finally:
+            jobs(0, 0)
+        return parts
+
+    @property
+    def answer_seconds(self) -> float:
+        return self.rows * costs.LOOK_RULE_ROW
 
     def estimated_counts(self, rules: Sequence[Rule], stop: Stop = NEVER) -> list[float]:
         counts = self._on_uniform.counts(rules, stop=stop)
@@ -153,18 +202,19 @@ class SparkDiscoveryEngine(SparkEngine):
         rooted = self.roots([[safe[c] for c in question.context] for question in questions])
         try:
             pairs: dict[int, Pairs] = {}
+            counted: list[Item] = []
             for done, (root, places) in enumerate(rooted.items()):
                 jobs(done, len(rooted))
-                if not root:
-                    items = [item for place in places for item in _as_items(*numbered[place], safe)]
-                    pairs |= self._look(items, limit, stop or NEVER)
-                else:
-                    task = AskTask(
-                        tuple(numbered[place] for place in places), safe, self.nulls, self._columns, _FROM_A_TASK
-                    )
-                    pairs |= self._pairs(
-                        self.partitioned(root, self._columns), task, _titled("validate", root), limit, stop or NEVER
-                    )
+                items = [item for place in places for item in _as_items(*numbered[place], safe)]
+                if not root or self._counted_sooner([item.denial for item in items]):
+                    counted += items
+                    continue
+                task = AskTask(
+                    tuple(numbered[place] for place in places), safe, self.nulls, self._columns, _FROM_A_TASK
+                )
+                sent = self.partitioned(root, self._columns)
+                pairs |= self._pairs(sent, task, _titled("validate", root), limit, stop or NEVER)
+            pairs |= self._look(counted, limit, stop or NEVER)
         except Stopped:
             return [[] for _ in questions]
         finally:
@@ -234,29 +284,57 @@ class SparkDiscoveryEngine(SparkEngine):
     def _look(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
         """Pairs that violate each item, none only if it holds."""
         pairs: dict[int, Pairs] = {}
+        counted: list[Item] = []
         roots = self.roots([item.denial.equal_columns for item in items])
         for done, (root, places) in enumerate(roots.items()):
             jobs(done, len(roots))
             some = [items[place] for place in places]
-            if not root:
-                pairs |= self._counted_first(some, limit, stop)
+            if not root or self._counted_sooner([item.denial for item in some]):
+                counted += some
             else:
-                used = self._columns
-                task = LookTask(tuple(some), self.nulls, used, _FROM_A_TASK)
-                pairs |= self._pairs(
-                    self.partitioned(root, used), task, _titled("look for counterexamples", root), limit, stop
-                )
-        return pairs
+                pairs |= self._look_by(root, some, limit, stop)
+        return pairs | self._counted_first(counted, limit, stop)
+
+    def _look_by(self, root: Root, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
+        """Look for pairs in a partitioning by columns that must be equal."""
+        task = LookTask(tuple(items), self.nulls, self._columns, _FROM_A_TASK)
+        sent = self.partitioned(root, self._columns)
+        return self._pairs(sent, task, _titled("look for counterexamples", root), limit, stop)
+
+    def _counted_sooner(self, denials: Sequence[Denial]) -> bool:
+        """Whether the violations of some rules are probably counted sooner than pairs are looked for: equal rows are
+        folded, and no row has to go to Python."""
+        view, shapes = self._whole_view, [Shape.of(denial) for denial in denials]
+        looking = self.rows * (costs.LOOK_ROW + costs.LOOK_RULE_ROW * len(shapes))
+        chosen = folds(view, shapes)
+        counting = sum(costs.PYTHON_JOB + self.rows * costs.GROUP_ROW for _ in {fold for fold in chosen if fold})
+        for shape, fold in zip(shapes, chosen, strict=True):
+            if fold is not None:
+                counting += fold.distinct * costs.FOLDED_ROW
+            else:
+                counting += AggregatePlan().seconds(view, shape) if simple(shape) else math.inf
+            if counting >= looking:
+                return False
+        return True
 
     def _counted_first(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
-        """Items that have no column to partition by: they are counted, and rows that take part are compared with all
-        others."""
+        """Count the violations of items; for those that have some, look for pairs. Where there are no columns to
+        partition by, rows that take part are compared with all others."""
+        if not items:
+            return {}
         own = [_with_own_names(item.denial, self.table.own_name) for item in items]
         stop.check()
         broken = [item for item, count in zip(items, self.counts(own, stop=stop), strict=True) if count]
-        given = [(item, self._rows_in_violations(item, stop)) for item in broken if item.denial.arity == 2]
-        single = [item for item in broken if item.denial.arity == 1]
-        pairs = {item.number: self._beside_others(item) for item in single}
+        pairs: dict[int, Pairs] = {}
+        for root, places in self.roots([item.denial.equal_columns for item in broken]).items():
+            some = [broken[place] for place in places]
+            pairs |= self._look_by(root, some, limit, stop) if root else self._met(some, limit, stop)
+        return pairs
+
+    def _met(self, items: Sequence[Item], limit: int, stop: Stop) -> dict[int, Pairs]:
+        """Pairs of broken items: a few rows that take part are compared with all others in one scan."""
+        given = [(item, self._rows_in_violations(item, stop)) for item in items if item.denial.arity == 2]
+        pairs = {item.number: self._beside_others(item) for item in items if item.denial.arity == 1}
         if given:
             rows = self._numbered_rows
             task = MeetTask(tuple(given), self.nulls, ROW, self._columns, _FROM_A_TASK)
@@ -294,14 +372,8 @@ class SparkDiscoveryEngine(SparkEngine):
 
     def _pairs(self, sent: DataFrame, task: Any, description: str, limit: int, stop: Stop) -> dict[int, Pairs]:
         """Run a task over all partitions, and give the pairs that it finds for each item, at most ``limit``."""
-        stop.check()
-        types = dict(self.table.plain.dtypes)
-        with described(self.table.session, description, stop=stop):
-            try:
-                listed = sent.mapInArrow(task, pair_schema(types, self._columns)).toArrow()
-            except Exception as error:  # Spark's errors come as many types
-                stop.check()
-                raise failure(description, error) from error
+        schema = pair_schema(dict(self.table.plain.dtypes), self._columns)
+        listed = self._brought(sent.mapInArrow(task, schema), description, stop)
         if not listed.num_rows:
             return {}
         width = len(self._columns)
@@ -316,6 +388,15 @@ class SparkDiscoveryEngine(SparkEngine):
             places = np.flatnonzero(items == item)[:limit]
             pairs[item] = Pairs(relation, np.stack((places, places + listed.num_rows), axis=1).astype(np.int32))
         return pairs
+
+    def _brought(self, frame: DataFrame, description: str, stop: Stop) -> pa.Table:
+        stop.check()
+        with described(self.table.session, description, stop=stop):
+            try:
+                return frame.toArrow()
+            except Exception as error:  # Spark's errors come as many types
+                stop.check()
+                raise failure(description, error) from error
 
     def _relation(self, rows: pa.Table) -> Relation:
         """Rows of the table under its own column names, with the columns of the sample."""
@@ -337,26 +418,15 @@ def _titled(phase: str, root: Root) -> str:
     return f"{phase} by {', '.join(root)}"
 
 
+def _agreed(denials: Sequence[Denial]) -> list[str]:
+    """The columns that must be equal in each of some denials."""
+    common = [frozenset(denial.equal_columns) for denial in denials]
+    return sorted(frozenset.intersection(*common)) if common else []
+
+
 def _as_items(first: int, question: Question, names: Sequence[str]) -> list[Item]:
     """The targets of a question as denials."""
-    equal = tuple(between_rows(names[c], Op.EQ) for c in question.context)
-    items = []
-    for number, target in enumerate(question.targets, first):
-        predicates = (*equal, *_broken_by(target, names))
-        if predicates:
-            items.append(Item(number, Denial(predicates)))
-    return items
-
-
-def _broken_by(target: Target, names: Sequence[str]) -> tuple[Predicate, ...]:
-    if target.left < 0:
-        return ()
-    if target.right < 0:
-        return (between_rows(names[target.left], Op.NE),)
-    return (
-        between_rows(names[target.left], Op.LT),
-        between_rows(names[target.right], Op.LT if target.descending else Op.GT),
-    )
+    return [Item(i, denial) for i, denial in enumerate(question.denials(names), first) if denial is not None]
 
 
 def _with_own_names(denial: Denial, own_name: Callable[[str], str]) -> Denial:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from rowlaw.engine.local import contexts
 from rowlaw.engine.local.contexts import Contexts
 from rowlaw.engine.local.rows import Part, RowEngine
+from rowlaw.engine.protocol import GroupWork
 from rowlaw.engine.questions import Question
 from rowlaw.engine.spark.worker import Batches, Item, Partition
 from rowlaw.relation.memory import MemoryRelation
@@ -58,6 +59,32 @@ class LookTask:
         violating = engine.violating_pairs([item.denial for item in self.items], self.limit)
         for item, pairs in zip(self.items, violating, strict=True):
             yield from _pair_batches(item.number, rows.table, pairs, self.columns)
+
+
+@dataclass(frozen=True)
+class GroupTask:
+    """Does some work on the rows of a partition that agree on all columns of one of several lists; what comes of it has
+    64-bit words."""
+
+    work: GroupWork
+    lists: tuple[tuple[str, ...], ...]
+    columns: tuple[str, ...]  # of the partition
+    names: tuple[str, ...]  # what these columns are called in the lists
+    nulls: Nulls
+
+    def __call__(self, batches: Batches) -> Batches:
+        rows = Partition.of(batches, self.nulls)
+        if rows is None:
+            return
+        relation = MemoryRelation.of(rows.table.select(list(self.columns)).rename_columns(list(self.names)))
+        lines = self.work(relation, self.lists, DriverThreads(1)).view(np.int64)
+        columns = [pa.array(np.ascontiguousarray(lines[:, w])) for w in range(lines.shape[1])]
+        yield from pa.table(columns, names=word_names(lines.shape[1])).to_batches()
+
+
+def word_names(words: int) -> list[str]:
+    """The columns of what a :class:`GroupTask` gives."""
+    return [f"word{w}" for w in range(words)]
 
 
 @dataclass(frozen=True)

@@ -113,13 +113,6 @@ class SparkStatistics:
         frequent = counts.where(f.col("count") >= share * self.rows).orderBy("value")
         return frequent.toArrow().column(0).to_pylist()  # type: ignore[no-any-return]
 
-    def agreeing_pairs(self, name: str) -> float:
-        from pyspark.sql import functions as f
-
-        counts = self.table.plain.groupBy(self.table.plain[self.table.names[name]]).count()
-        (row,) = counts.agg(f.sum(f.col("count").cast("double") * f.col("count"))).collect()
-        return float(row[0] or 0.0) / 2
-
     @cached_property
     def _sums(self) -> dict[str, tuple[Fraction, Fraction, int]]:
         return {}
