@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rowlaw.discovery import covers
 from rowlaw.discovery import validation as module
 from rowlaw.discovery.denial import discover_denials
 from rowlaw.engine.local import rows
@@ -41,14 +42,14 @@ small = tables(max_rows=7, max_columns=4, types=["integer", "text", "date", "flo
     projected=st.sampled_from([0, 20_000]),
 )
 def test_same_column(table, nulls, strategy, counterexamples, cover, projected):
-    """``cover``: whether all pairs that agree on a column are taken in first; ``projected``: whether rules are asked
-    about few rows."""
-    saved = module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS
-    module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS = counterexamples, cover, projected
+    """``cover``: whether all pairs that agree on some columns are taken in first; ``projected``: whether rules are
+    asked about few rows."""
+    saved = module.COUNTEREXAMPLES, covers.COVER_SECONDS, rows.PROJECTED_ROWS
+    module.COUNTEREXAMPLES, covers.COVER_SECONDS, rows.PROJECTED_ROWS = counterexamples, cover, projected
     try:
         rules, space = found(table, SpaceOptions(cross=False), nulls, strategy=strategy)
     finally:
-        module.COUNTEREXAMPLES, module.COVER_SECONDS, rows.PROJECTED_ROWS = saved
+        module.COUNTEREXAMPLES, covers.COVER_SECONDS, rows.PROJECTED_ROWS = saved
     assert rules == expected(table, space, nulls)
 
 

@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowlaw.evidence import EvidenceSet, SampleOptions, Sampler, Slots, all_pairs, evidence_of_pairs, sample
+from rowlaw.evidence import agreeing as module
+from rowlaw.evidence.agreeing import AgreeingEvidence, agreeing_pairs
+from rowlaw.evidence.tiles import fold
 from rowlaw.kernels import evidence as kernels
 from rowlaw.relation import encode
 from rowlaw.rules.model import Column, Constant, Op, Predicate
@@ -89,6 +92,41 @@ def test_all_pairs(data, table, nulls, tile, threads, direct):
         assert found.pairs == table.rows * (table.rows - 1)
         if table.rows > 1:
             assert heard(slots, found) == naive.evidence(table.values, space, nulls)
+
+
+@given(
+    data=st.data(),
+    table=tables(max_rows=14),
+    nulls=nulls(),
+    tile=st.sampled_from([1, 2, 3, 256]),
+    walked=st.sampled_from([0, 8]),
+)
+def test_pairs_that_agree_on_some_columns(data, table, nulls, tile, walked):
+    """All that is said by pairs that agree on the columns of one of the lists, and nothing that no pair says; also
+    where a worker has only the description of the work and rows of its own."""
+    same = [Predicate(Column("s", a), op, Column("t", a)) for a in table.columns for op in naive.EQUALITY]
+    lists = data.draw(
+        st.lists(st.lists(st.sampled_from(table.columns), min_size=1, max_size=3), min_size=1, max_size=2)
+    )
+    wanted, rows = set(), range(table.rows)
+    for s, t in ((s, t) for s in rows for t in rows if s != t):
+        true = frozenset(p for p in same if naive.holds(p, table.values, s, t, nulls))
+        if any(all(Predicate(Column("s", a), Op.EQ, Column("t", a)) in true for a in columns) for columns in lists):
+            wanted.add(true)
+    saved, module._WALKED = module._WALKED, walked
+    try:
+        with encode(open_source(to_arrow(table))) as relation:
+            slots = Slots.of_predicates(relation, same, nulls)
+            here = AgreeingEvidence(slots.slots, nulls, (slots, fold(slots)))
+            found = here(relation, lists, DriverThreads(2))
+            assert np.array_equal(pickle.loads(pickle.dumps(here))(relation, lists, DriverThreads(1)), found)
+            said = heard(slots, EvidenceSet.of(found, np.ones(len(found), np.int64)))
+            one_list = agreeing_pairs(slots, lists[0], tile=tile)
+            assert set(map(tuple, one_list.tolist())) <= set(map(tuple, found.tolist()))
+            assert wanted <= set(said)
+            assert set(said) <= set(naive.evidence(table.values, same, nulls))
+    finally:
+        module._WALKED = saved
 
 
 @given(data=st.data(), table=tables(max_rows=10), nulls=nulls())

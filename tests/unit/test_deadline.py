@@ -20,8 +20,9 @@ from rowlaw.discovery import approximate, denial, dependencies, listing, togethe
 from rowlaw.engine.local import contexts, neighbours, tasks
 from rowlaw.engine.local.engine import LocalEngine
 from rowlaw.evidence import sample, tiles
+from rowlaw.evidence.agreeing import agreeing_pairs
 from rowlaw.evidence.slots import Slots
-from rowlaw.evidence.tiles import agreeing_pairs, all_pairs
+from rowlaw.evidence.tiles import all_pairs
 from rowlaw.kernels import differences as difference_kernels
 from rowlaw.predicates import SpaceOptions
 from rowlaw.relation import encode
@@ -352,7 +353,7 @@ def test_kernels_look_at_the_flag(relation):
 
 
 @pytest.mark.parametrize(
-    "work", [all_pairs, lambda slots, stop: agreeing_pairs(slots, "a", stop=stop)], ids=["all", "agreeing"]
+    "work", [all_pairs, lambda slots, stop: agreeing_pairs(slots, ["a"], stop=stop)], ids=["all", "agreeing"]
 )
 def test_evidence_is_whole_or_none(work, relation):
     with pytest.raises(Stopped):

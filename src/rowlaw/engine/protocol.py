@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 
 class GroupWork(Protocol):
-    """Work on all rows that agree on the columns of some lists, in a relation that has them. It can be pickled, and gives
-    an array: dtype uint64, shape (any, ``words``)."""
+    """Work on all rows that agree on the columns of some lists, in a relation that has them.
+
+    It can be pickled, and gives an array: dtype uint64, shape (any, ``words``).
+    """
 
     @property
     def words(self) -> int: ...

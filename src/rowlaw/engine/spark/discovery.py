@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 Root = tuple[str, ...]  # columns, by their safe names, that rows are partitioned by
 _ROOT_COLUMNS = 3  # at most
 _GIVEN_ROWS = 8  # rows of a broken rule that partners are looked for
+_COUNTED_RULES = 32  # of a partitioning; counting more takes longer, and so does finding out
 _FROM_A_TASK = 4  # pairs of a rule that one task gives: a counterexample refutes many rules, so few are enough
 
 
@@ -304,6 +305,8 @@ class SparkDiscoveryEngine(SparkEngine):
     def _counted_sooner(self, denials: Sequence[Denial]) -> bool:
         """Whether the violations of some rules are probably counted sooner than pairs are looked for: equal rows are
         folded, and no row has to go to Python."""
+        if len(denials) > _COUNTED_RULES:
+            return False
         view, shapes = self._whole_view, [Shape.of(denial) for denial in denials]
         looking = self.rows * (costs.LOOK_ROW + costs.LOOK_RULE_ROW * len(shapes))
         chosen = folds(view, shapes)
