@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from benchmarks.case import OURS, Case, Comparison, Contender, Fact, Options
 from benchmarks.peaks import Watch, peak_rss, reset_peak
@@ -28,8 +28,10 @@ from benchmarks.targets.spark import session
 TABLE = "tax"
 LOCAL_ROWS, CLUSTER_ROWS = 1_000_000, 50_000_000
 WARM_ROWS = 20_000
-LOCAL_BAR = 4.0
+LOCAL_BAR, BARRED_ROWS = 4.0, 10_000_000  # smaller tables are for the local engine
 KINDS = ("key", "fd", "od", "dc")
+EACH_ALONE = tuple((kind,) for kind in KINDS)  # of several kinds together, a law is listed under one only
+DEPENDENCIES_TOGETHER = (("key", "fd", "od"), ("dc",))  # as few jobs as possible
 SAMPLED = 0.1  # of the rows of a small table
 TOO_WIDE = {"plista": ("dc",), "hospital_dirty": ("dc",), "hospital_clean": ("dc",)}  # not complete within minutes
 
@@ -37,6 +39,8 @@ TOO_WIDE = {"plista": ("dc",), "hospital_dirty": ("dc",), "hospital_clean": ("dc
 class Discovery(Case):
     """``rowlaw.discover`` of a Parquet file by an engine; on Spark, nothing may be brought to the driver but
     samples."""
+
+    kinds: ClassVar[tuple[tuple[str, ...], ...]] = EACH_ALONE  # found together
 
     def __init__(self, rows: int, engine: str) -> None:
         self.rows, self.engine = rows, engine
@@ -61,12 +65,12 @@ class Discovery(Case):
 
         table = str(path) if self.session is None else self.session.read.parquet(str(path))
         found = set()
-        for kind in KINDS:  # each kind alone: of several, a law is listed under one kind only
+        for kinds in self.kinds:
             rules = rowlaw.discover(
-                table, kinds=(kind,), cross=False, engine=self.engine, session=self.session, progress=False
+                table, kinds=kinds, cross=False, engine=self.engine, session=self.session, progress=False, all=True
             )
             assert not rules.partial
-            found |= {f"{kind}: {named.rule}" for named in rules}
+            found |= {f"{kinds}: {named.rule}" for named in rules}
         return found
 
     def close(self) -> None:
@@ -76,6 +80,8 @@ class Discovery(Case):
 
 class OnCluster(Discovery):
     """The same on a cluster, with the peaks of memory."""
+
+    kinds = DEPENDENCIES_TOGETHER
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows, "spark")
@@ -172,12 +178,12 @@ def CASES(options: Options) -> list[Comparison]:
 
 
 def _local(rows: int) -> Comparison:
-    case = f"{__name__}:Discovery"
+    case, bar = f"{__name__}:Discovery", LOCAL_BAR if rows >= BARRED_ROWS else None
     return Comparison(
         name="all kinds on a local session",
         size=rows,
         ours=Contender(OURS, case, {"rows": rows, "engine": "spark"}),
-        peers=(Contender(f"{OURS}, local engine", case, {"rows": rows, "engine": "local"}, LOCAL_BAR),),
+        peers=(Contender(f"{OURS}, local engine", case, {"rows": rows, "engine": "local"}, bar),),
         make=partial(_make, rows),
     )
 
