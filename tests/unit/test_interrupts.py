@@ -55,12 +55,15 @@ def in_phase(wanted, action):
         return usual(self, name, total)
     Progress.phase = phase
 
-def press_twice():
-    # the system joins signals that come before the first is delivered
+def press_and_wait():
+    # the main thread handles the signal, when the system lets it run
     from rowlaw import interrupts
     press()
     while not interrupts._presses:
         time.sleep(0.01)
+
+def press_twice():
+    press_and_wait()  # the system joins signals that come before the first is delivered
     press()
 
 def wait():
@@ -244,7 +247,7 @@ def test_the_second_leaves_nothing_half_written(folder):
 
 
 def test_the_first_while_rules_are_written_changes_nothing(folder):
-    done = run(folder, "at('os', 'fsync', press)", *COMMANDS["discover"])
+    done = run(folder, "at('os', 'fsync', press_and_wait)", *COMMANDS["discover"])
     assert (done.returncode, done.stderr) == (0, "")
     assert len(rowlaw.load(folder / "told.yaml"))
 
