@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +52,7 @@ from rowlaw.stopping import NEVER, Stop, Stopped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+T = TypeVar("T")
 Root = tuple[str, ...]  # columns, by their safe names, that rows are partitioned by
 _ROOT_COLUMNS = 3  # at most
 _GIVEN_ROWS = 8  # rows of a broken rule that partners are looked for
@@ -393,13 +394,7 @@ class SparkDiscoveryEngine(SparkEngine):
         return pairs
 
     def _brought(self, frame: DataFrame, description: str, stop: Stop) -> pa.Table:
-        stop.check()
-        with described(self.table.session, description, stop=stop):
-            try:
-                return frame.toArrow()
-            except Exception as error:  # Spark's errors come as many types
-                stop.check()
-                raise failure(description, error) from error
+        return self._run(frame.toArrow, description, stop)
 
     def _relation(self, rows: pa.Table) -> Relation:
         """Rows of the table under its own column names, with the columns of the sample."""
@@ -408,10 +403,14 @@ class SparkDiscoveryEngine(SparkEngine):
         )
 
     def collected(self, frame: DataFrame, description: str, stop: Stop) -> list[Any]:
+        return self._run(frame.collect, description, stop)
+
+    def _run(self, action: Callable[[], T], description: str, stop: Stop) -> T:
+        """Run a job that a request to stop cancels."""
         stop.check()
         with described(self.table.session, description, stop=stop):
             try:
-                return frame.collect()
+                return action()
             except Exception as error:  # Spark's errors come as many types
                 stop.check()
                 raise failure(description, error) from error
