@@ -138,6 +138,22 @@ def connect(server):
     connected.conf.set("spark.sql.ansi.enabled", "true")
     return connected
 """
+# Rules of a few rows, which are validated on all rows by comparing those that agree.
+VALIDATED = """
+from rowlaw.discovery import covers
+from rowlaw.discovery.discover import run
+from rowlaw.engine.spark.discovery import SparkDiscoveryEngine
+from rowlaw.engine.spark.limits import SparkLimits
+from rowlaw.engine.spark.table import SparkTable
+from rowlaw.predicates import SpaceOptions
+from rowlaw.source import open_source
+
+def validated(frame):
+    covers.COVER_SECONDS = -1e9
+    source = open_source(frame)
+    engine = SparkDiscoveryEngine(SparkTable(source.frame, source.schema, "unknown"), SparkLimits(learnt_rows=20))
+    return sorted(str(named.rule) for named in run(engine, SpaceOptions(cross=False), kinds=("dc",)))
+"""
 PEOPLE_SCHEMA = "id int, zip string, city string, age int, pay int"
 
 
@@ -178,6 +194,8 @@ def test_discovery_and_new_rows_against_old_ones(server, home, script, spark, tm
         for kind in {kinds!r}:
             rules = rowlaw.discover(old, kinds=kind, cross=False, engine="spark", progress=False)
             found[kind] = sorted(str(named.rule) for named in rules)
+        exec({VALIDATED!r})
+        found["validated"] = validated(old)
         result = rowlaw.check(new, {RULES!r}, against=old, row_id="id", engine="spark", progress=False)
         rows = sorted([r["row"], r["rule"], r["pairs"], r["new"]] for r in result.rows.collect())
         pairs = [result.violations(v.id).count() for v in result.verdicts]
@@ -188,6 +206,7 @@ def test_discovery_and_new_rows_against_old_ones(server, home, script, spark, tm
     for kind in kinds:
         here = rowlaw.discover(table(PEOPLE), kinds=kind, cross=False, engine="local", progress=False)
         assert found[kind] == sorted(str(named.rule) for named in here)
+    assert found["validated"] == found["dc"]
     result = rowlaw.check(table(new), RULES, against=table(PEOPLE), row_id="id", progress=False)
     assert counts == result.counts
     assert pairs == list(result.counts.values())
