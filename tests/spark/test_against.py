@@ -48,11 +48,16 @@ def test_counts_after_a_scan_by_spark(quick_spark, data, table, nulls):
 
 @few(8)
 @given(
-    data=st.data(), table=tables(min_columns=2, max_rows=8), nulls=nulls(), engine=st.sampled_from(["auto", "spark"])
+    data=st.data(),
+    table=tables(min_columns=2, max_rows=8),
+    nulls=nulls(),
+    engine=st.sampled_from(["auto", "spark"]),
+    scans=st.sampled_from([1, 12]),
 )
-def test_counts_where_the_old_rows_are(quick_spark, monkeypatch, data, table, nulls, engine):
+def test_counts_where_the_old_rows_are(quick_spark, monkeypatch, data, table, nulls, engine, scans):
     monkeypatch.setattr(against, "FEW_OLD_ROWS", 0)
     monkeypatch.setattr(new_pairs, "RULES_AT_ONCE", 2)
+    monkeypatch.setattr(new_pairs, "SCANS", scans)
     new, old = split(data, table)
     chosen = data.draw(st.lists(rules(table), min_size=1, max_size=4))
     opened_engine = opened(quick_spark, new, old, chosen, nulls, engine)

@@ -214,9 +214,8 @@ class AgainstEngine:
                 both = self._brought(old_rows, min(self._most_rows, FEW_OLD_ROWS))
             if both is not None:
                 return both, None
-        with described(session, "count violations with new rows", done, stop=stop):
-            counted = count_new_pairs(self._old_on_spark, self.new.on_spark(session), self.new.held, rules)
-        return None, counted
+        new = self.new.on_spark(session)
+        return None, count_new_pairs(self._old_on_spark, new, self.new.held, rules, done, stop)
 
     def _conflicting(self, rules: Sequence[Rule], *, groups: bool = False, numbered: bool) -> there.OldRows:
         """The old rows that could break a rule together with a new row."""

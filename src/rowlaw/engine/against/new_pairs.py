@@ -7,8 +7,10 @@ distinct rows with all new rows. The driver receives counts, and a bit for each 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +22,13 @@ from rowlaw.engine.spark.table import SparkTable
 from rowlaw.engine.spark.worker import WEIGHT, Batches
 from rowlaw.relation.memory import MemoryRelation
 from rowlaw.rules.model import Denial, Nulls, Rule
-from rowlaw.spark.jobs import DriverThreads, settle
+from rowlaw.spark.jobs import Done, DriverThreads, described, settle
+from rowlaw.stopping import NEVER, Stop
 
 MOST_NEW_ROWS = 100_000  # new rows that every task gets
 RULES_AT_ONCE = 60  # rules of a job: each has a bit of a 64-bit number
+SCANS = 12  # of the old table, about: more rules are put together
+_JOBS_AT_ONCE = 3  # that run side by side: one leaves cores idle at its end
 SCHEMA = "item int, pairs string, involved binary"
 _LARGEST_SUM = 2**62
 
@@ -36,22 +41,64 @@ class NewPairs:
     involved: np.ndarray  # which new rows take part: shape (rules, new rows), dtype bool
 
 
-def count_new_pairs(old: SparkTable, new: SparkTable, held: pa.Table, rules: Sequence[Rule]) -> NewPairs:
+def count_new_pairs(
+    old: SparkTable,
+    new: SparkTable,
+    held: pa.Table,
+    rules: Sequence[Rule],
+    done: Done | None = None,
+    stop: Stop = NEVER,
+) -> NewPairs:
     """Count the violations of each rule in pairs with at least one new row. ``held``: the rows of ``new``."""
     counted = _among(held, new.nulls, rules)
-    for first in range(0, len(rules), RULES_AT_ONCE):
-        some = rules[first : first + RULES_AT_ONCE]
-        rows = there.folded(old, new, held.num_rows, some)
-        if rows is None:
-            continue
-        columns = [name for name in rows.columns if name not in (there.RULES, WEIGHT)]
-        beside = new.plain.select(*columns).toArrow()
-        denials = tuple(tuple(old.safe(d) for d in rule.denials if d.arity == 2) for rule in some)
-        for part in rows.mapInArrow(NewPairsTask(denials, beside, new.nulls), SCHEMA).toArrow().to_pylist():
-            rule = first + part["item"]
-            counted.pairs[rule] += int(part["pairs"])
-            counted.involved[rule] |= _flags(part["involved"], held.num_rows)
+
+    def beside_old_rows(chosen: Sequence[int]) -> list[dict[str, Any]]:
+        some = [rules[i] for i in chosen]
+        with described(old.session, f"count violations of {len(some)} rules with new rows", stop=stop):
+            rows = there.folded(old, new, held.num_rows, some)
+            if rows is None:
+                return []
+            columns = [name for name in rows.columns if name not in (there.RULES, WEIGHT)]
+            beside = new.plain.select(*columns).toArrow()
+            denials = tuple(tuple(old.safe(d) for d in rule.denials if d.arity == 2) for rule in some)
+            return rows.mapInArrow(NewPairsTask(denials, beside, new.nulls), SCHEMA).toArrow().to_pylist()
+
+    groups = folded_together([rule.columns for rule in rules])
+    with ThreadPoolExecutor(_JOBS_AT_ONCE) as pool:
+        for finished, (chosen, parts) in enumerate(zip(groups, pool.map(beside_old_rows, groups), strict=True), 1):
+            if done is not None:
+                done(finished, len(groups))
+            for part in parts:
+                rule = chosen[part["item"]]
+                counted.pairs[rule] += int(part["pairs"])
+                counted.involved[rule] |= _flags(part["involved"], held.num_rows)
     return counted
+
+
+def folded_together(columns: Sequence[Collection[str]]) -> list[list[int]]:
+    """Group rules, given by their columns, that are folded together: those whose columns another rule of the group has,
+    and of the others so many that the old table is not scanned too often.
+
+    Rules about different columns have few distinct rows each, and very many together: of ten million rows of Tax, seven
+    rules took 51 s together and 10 s one by one.
+
+    >>> folded_together([["zip", "city"], ["state", "rate"], ["zip"]])
+    [[0, 2], [1]]
+    """
+    groups: list[tuple[set[str], list[int]]] = []
+    for i in sorted(range(len(columns)), key=lambda i: -len(set(columns[i]))):
+        own = set(columns[i])
+        home = next((group for group in groups if own <= group[0] and len(group[1]) < RULES_AT_ONCE), None)
+        if home is None and len(groups) >= SCANS:
+            # where it brings fewest columns
+            open_ones = [group for group in groups if len(group[1]) < RULES_AT_ONCE]
+            home = min(open_ones, key=lambda group: len(own - group[0]), default=None)
+        if home is None:
+            home = (set(), [])
+            groups.append(home)
+        home[0].update(own)
+        home[1].append(i)
+    return sorted(sorted(chosen) for _, chosen in groups)
 
 
 def _among(held: pa.Table, nulls: Nulls, rules: Sequence[Rule]) -> NewPairs:
