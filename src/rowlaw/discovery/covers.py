@@ -30,25 +30,26 @@ class Cover(NamedTuple):
 
 
 def worth_covering(
-    equal: Sequence[frozenset[str]], answer_seconds: float, pair_seconds: Callable[[Columns], float], rows: int
+    names: Sequence[str],
+    equal: np.ndarray,
+    answer_seconds: float,
+    pair_seconds: Callable[[Columns], float],
+    rows: int,
 ) -> list[Cover]:
     """Choose lists of columns whose pairs are compared more quickly than the rules are asked about that they prove.
 
-    ``equal``: for each rule the columns of its equalities. Greedily: the list that saves most time comes first.
+    ``equal``: which columns each rule has among its equalities, shape (rules, names), dtype bool. Greedily: the list
+    that saves most time comes first.
 
-    >>> equal = [frozenset("ab"), frozenset("ac"), frozenset("a"), frozenset("d")]
+    >>> equal = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 1]], bool)
     >>> seconds = {("a",): 1.0, ("b",): 0.1, ("d",): 9.0}
-    >>> [cover.columns for cover in worth_covering(equal, 2.0, lambda c: seconds.get(c, 9.0), 4)]
+    >>> [cover.columns for cover in worth_covering("abcd", equal, 2.0, lambda c: seconds.get(c, 9.0), 4)]
     [('a',)]
     """
-    if not equal or not answer_seconds:
+    if not len(equal) or not answer_seconds:
         return []
-    names = sorted(frozenset().union(*equal))
     bit = {name: i for i, name in enumerate(names)}
-    members = np.zeros((len(equal), len(names)), np.bool_)
-    for i, line in enumerate(equal):
-        members[i, [bit[name] for name in line]] = True
-    members, counts = np.unique(members, axis=0, return_counts=True)
+    members, counts = np.unique(equal, axis=0, return_counts=True)
     base = COVER_SECONDS + ROW_SECONDS * rows
     served = {
         columns: served

@@ -178,10 +178,12 @@ class Validation:
         if not self._covering:
             return []
         left = sets[~_has_any(sets, self._covered.values())]
-        having = {name: _has_any(left, [self._equality((name,))]) for name in self._equalities}
-        equal = [frozenset(name for name, has in having.items() if has[i]) for i in range(len(left))]
+        names = sorted(self._equalities)
+        if not names:
+            return []
         return worth_covering(
-            [columns for columns in equal if columns],
+            names,
+            np.stack([_has_any(left, [self._equality((name,))]) for name in names], axis=1),
             self.answer_seconds,
             lambda columns: pair_seconds(self.atoms.slots, self.engine.agreeing_pairs(columns)),
             self.engine.rows,

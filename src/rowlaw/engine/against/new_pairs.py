@@ -53,6 +53,7 @@ def count_new_pairs(
     counted = _among(held, new.nulls, rules)
 
     def beside_old_rows(chosen: Sequence[int]) -> list[dict[str, Any]]:
+        stop.check()
         some = [rules[i] for i in chosen]
         with described(old.session, f"count violations of {len(some)} rules with new rows", stop=stop):
             rows = there.folded(old, new, held.num_rows, some)
